@@ -32,7 +32,7 @@ struct CliqueTotalsTests {
     let scene = BrokerScene(disk: ScriptedStore()) { $0.namespaces.add(app.namespaces, of: app.name) }
     scene.install(app)
     scene.hello(1)
-    let totals = try ChannelName("clique.totals:bob")
+    let totals: ChannelName = "clique.totals:bob"
     try call(scene, 1, "ann", "send", #"{"to":"bob","text":"hello"}"#)
     #expect(scene.core.channels[totals] == nil)
     #expect(scene.core.hosts["clique"]?.followers.count == 0)
@@ -58,6 +58,6 @@ struct CliqueTotalsTests {
       )
     }
     #expect(followers.count <= 1025)
-    #expect(try followers.follower(of: ChannelName("clique.list:4999"))?.string == "clique.totals:4999")
+    #expect(followers.follower(of: "clique.list:4999")?.string == "clique.totals:4999")
   }
 }

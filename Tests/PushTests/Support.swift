@@ -1,3 +1,4 @@
+import HTTPClient
 import Cryptography
 import Synchronization
 import TestSupport

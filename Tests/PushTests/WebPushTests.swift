@@ -1,3 +1,4 @@
+import HTTPClient
 import Cryptography
 import Foundation
 import Testing
