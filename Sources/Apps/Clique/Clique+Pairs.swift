@@ -169,17 +169,19 @@ extension Clique {
             "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
           )
         }
-        if was != .blocked {
-          guard let mark = CliqueRate(perDay: rules.requestsPerDay).next(after: person.requestMark, now: draft.now)
-          else {
-            throw ClientError.limitExceeded.counted(as: .cliqueRequestsPerDay).saying(
-              "you have asked \(rules.requestsPerDay) people a day or nearly so many at once; write to others later")
-          }
-          person.requestMark = mark
-        }
+        if was != .blocked { try countRequest(&person, at: draft.now) }
         person.asking += 1
       }
     }
+  }
+
+  /// Counts one more request against the day's number.
+  private func countRequest(_ person: inout Person, at now: Int64) throws(ClientError) {
+    guard let mark = CliqueRate(perDay: rules.requestsPerDay).next(after: person.requestMark, now: now) else {
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestsPerDay).saying(
+        "you have asked \(rules.requestsPerDay) people a day or nearly so many at once; write to others later")
+    }
+    person.requestMark = mark
   }
 
   private static let tooManyConversations = ClientError.limitExceeded.counted(as: .cliqueConversations).saying(

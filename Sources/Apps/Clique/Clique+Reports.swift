@@ -8,7 +8,8 @@ extension Clique {
     var conversation: String
     /// The id of the group; "": the report is about somebody outside of groups.
     var group = ""
-    var messages: [Report.Message]
+    /// Nil: the message that is reported is none that the one who reports can read.
+    var messages: [Report.Message]?
   }
 
   func report(
@@ -25,8 +26,10 @@ extension Clique {
     if let known = try view.record(Reported.self, Reported.key(id)),
       let report = try view.record(Report.self, Report.key(known.number)), report.settled == nil
     {
+      // Also where the message was removed meanwhile.
       return AppDecision(reply: Self.answer(id))
     }
+    guard let messages = subject.messages else { throw Self.noMessage }
     var reports = try draft.read(Reports.self, Reports.key) ?? Reports()
     if reports.kept >= rules.maximumReports {
       throw ClientError.limitExceeded.counted(as: .cliqueReports).saying(
@@ -42,7 +45,7 @@ extension Clique {
     let report = Report(
       number: reports.next, subject: id, by: call.user, of: subject.of, conversation: subject.conversation,
       offset: command.offset, reason: command.reason.rawValue, text: command.text, time: view.now,
-      messages: subject.messages, ends: view.now + Report.openFor)
+      messages: Report.kept(messages), ends: view.now + Report.openFor)
     reports.next += 1
     reports.open += 1
     reports.kept += 1
@@ -75,7 +78,7 @@ extension Clique {
     if let named = command.conversation, !named.hasSameBytes(as: id) { throw Self.noConversation }
     let other = pair.user(side.other)
     if other.isEmpty { throw Self.forgotten }
-    var messages: [Report.Message] = []
+    var messages: [Report.Message]? = []
     if pair.state.mayReadBeneath(side) {
       messages = try read(try Channels.chat(id), of: other, command.offset, call, since: nil, view)
     } else if command.offset != nil {
@@ -85,7 +88,7 @@ extension Clique {
     }
     // What the reporter does not see standing is not named: it would tell of a block.
     let isSeen = pair.state.sight(of: side) != .nothing
-    return ReportSubject(of: other, conversation: isSeen ? id : "", messages: Report.kept(messages))
+    return ReportSubject(of: other, conversation: isSeen ? id : "", messages: messages)
   }
 
   private func inGroup(
@@ -101,26 +104,27 @@ extension Clique {
     }
     guard let author, !author.hasSameBytes(as: call.user) else { throw Self.noMessage }
     let messages = try read(channel, of: author, command.offset, call, since: since, view)
-    if messages.isEmpty, !group.members.contains(where: { $0.user.hasSameBytes(as: author) }) {
+    if messages?.isEmpty ?? true, !group.members.contains(where: { $0.user.hasSameBytes(as: author) }) {
       throw ClientError.notAvailable.saying("this person is not in the group; take members from its entry in your list")
     }
-    return ReportSubject(of: author, conversation: id, group: id, messages: Report.kept(messages))
+    return ReportSubject(of: author, conversation: id, group: id, messages: messages)
   }
 
   /// Messages of somebody that the caller can read, newest first, each as the caller reads it.
   ///
   /// - Parameter offset: the newest of them; nil: the last that there is.
+  /// - Returns: nil where there is none at the offset.
   private func read(
     _ channel: ChannelName, of author: String, _ offset: UInt64?, _ call: AppCall, since term: Int?,
     _ view: any AppView
-  ) throws(ClientError) -> [Report.Message] {
+  ) throws(ClientError) -> [Report.Message]? {
     let publications = try view.newest(Report.looks, through: offset ?? .max, of: channel)
       .map { $0.shown(to: call.user) }
       .filter { publication in
         Self.isMessage(publication) && Self.isSeen(publication, by: call.user, since: term)
           && publication.info?.user.hasSameBytes(as: author) ?? false
       }
-    if let offset, publications.first?.offset != offset { throw Self.noMessage }
+    if let offset, publications.first?.offset != offset { return nil }
     return publications.map { publication in
       let text = try? CommandFields(publication.data).string("text")
       return Report.Message(offset: publication.offset, time: publication.time, text: text ?? "")

@@ -15,11 +15,7 @@ extension StateApp {
     let move = shape.apply(.send, by: visit.me)
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
-    guard let recording = person.recording(with: request.to), recording.isGivenUp != true else {
-      throw StateError.notBegun
-    }
-    // The recording is not closed here, so another send gets the same error until the user begins again.
-    guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
+    try checkRecording(of: person, with: request.to, view)
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
 
@@ -66,6 +62,12 @@ extension StateApp {
       try change(from: visit.before, to: thread, view, records) + pictures, reply: try StateJSON.encode(reply))
     decision.reached = reached
     return decision
+  }
+
+  private func checkRecording(of person: StatePerson, with other: String, _ view: any AppView) throws(ClientError) {
+    guard let recording = person.recording(with: other), recording.isGivenUp != true else { throw StateError.notBegun }
+    // The recording is not closed here, so another send gets the same error until the user begins again.
+    guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
   }
 
   /// Whether what somebody sends first is shown to the other.
