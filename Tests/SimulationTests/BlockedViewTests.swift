@@ -63,10 +63,27 @@ struct BlockedViewTests {
       world.answers = []
       for phone in ann { seen.append(shown(phone)) }
       // All that came, one after another: also what is the same as before would tell of something.
-      for phone in ann { seen.append("\(phone.name) \(phone.heard)") }
+      for phone in ann { seen.append("\(phone.name) \(comparable(phone.heard))") }
       for phone in ann { phone.heard = [] }
     }
     return seen
+  }
+
+  /// What came, channel by channel: in which order that of several channels comes depends on what else the broker does.
+  ///
+  /// Left out is what depends on the network alone, or on whether somebody else has a channel open, which one who is away has
+  /// not either: which of one's own devices comes first, and the offset of a channel in memory, which begins anew where
+  /// nobody had it open.
+  private static func comparable(_ heard: [String]) -> [String] {
+    let lines = heard.filter { !($0.contains(" ann") && ($0.hasSuffix(" joins") || $0.hasSuffix(" leaves"))) }
+      .map { line -> (channel: Substring, text: String) in
+        var words = line.split(separator: " ", maxSplits: 2)
+        let inMemory = ["clique.receipts:", "clique.typing:", "clique.crossings:"].contains { line.hasPrefix($0) }
+        if inMemory, words.count == 3 { words.remove(at: 1) }
+        return (words[0], words.joined(separator: " "))
+      }
+    return lines.enumerated().sorted { ($0.element.channel, $0.offset) < ($1.element.channel, $1.offset) }
+      .map(\.element.text)
   }
 
   private static let park = #"{"place":"park"}"#
