@@ -49,6 +49,11 @@ struct AccountDesk {
   private var accounts: [[UInt8]: Account] = [:]
   private var lastPage: UInt64 = 0
   private var looking = 0
+  /// When a full table is gone through next, in monotonic milliseconds.
+  private var nextSweep: Int64 = .min
+
+  /// Milliseconds between two looks through a full table: who is refused because it is full must cost little.
+  private static let sweepInterval: Int64 = 60_000
 
   init(_ rules: AccountRules) { self.rules = rules }
 
@@ -119,6 +124,8 @@ struct AccountDesk {
 
   /// Forgets users whom nothing is held against.
   private mutating func sweep(at now: Int64) {
+    if now < nextSweep { return }
+    nextSweep = now + Self.sweepInterval
     accounts = accounts.filter { $0.value.isLooking || $0.value.mark > now }
   }
 }

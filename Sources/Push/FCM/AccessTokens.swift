@@ -45,11 +45,14 @@ struct AccessTokenState<Waiter> {
     switch phase {
     case .held(let token, _, let until) where now < until: return .use(token)
     case .failed(let outcome, let until) where now < until: return .over(outcome)
-    case .fetching(let waiters):
+    case .fetching(var waiters):
       if waiters.count >= mostWaiters {
         return .over(.failed(reason: "too many notifications wait for a token of FCM"))
       }
-      phase = .fetching(waiters + [waiter])
+      // The list has one owner meanwhile, so that no waiter copies those before it.
+      phase = .none
+      waiters.append(waiter)
+      phase = .fetching(waiters)
       return .wait
     case .none, .held, .failed:
       phase = .fetching([waiter])

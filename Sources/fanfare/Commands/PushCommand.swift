@@ -51,6 +51,7 @@ struct PushCommand: AsyncParsableCommand {
       }
     }
   }
+
   struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Have a running server send a notification, and show what became of it.",
@@ -83,7 +84,7 @@ struct PushCommand: AsyncParsableCommand {
       }
       var services = services
       services.timeout = max(services.timeout, Self.patience)
-      print(String(decoding: try services.answer(to: "push_send", writer.bytes), as: UTF8.self))
+      try services.printAnswer(to: "push_send", writer.bytes)
     }
 
     /// The list of devices that a file holds, as JSON.

@@ -49,7 +49,7 @@ struct ReportShowCommand: AsyncParsableCommand {
   func run() async throws {
     var writer = JSONWriter()
     writer.object { $0.write("report", number) }
-    print(String(decoding: try services.answer(to: "clique_report", writer.bytes), as: UTF8.self))
+    try services.printAnswer(to: "clique_report", writer.bytes)
   }
 }
 

@@ -37,6 +37,22 @@ struct ServiceOptions: ParsableArguments {
     return answer
   }
 
+  func printAnswer(to method: String, _ parameters: [UInt8]) throws {
+    print(String(decoding: try answer(to: method, parameters), as: UTF8.self))
+  }
+
+  /// Sends one request about a user, and returns its answer: JSON.
+  func answer(
+    _ method: String, user: String, _ more: (inout JSONWriter) -> Void = { _ in }
+  ) throws -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("user", user)
+      more(&writer)
+    }
+    return String(decoding: try answer(to: method, writer.bytes), as: UTF8.self)
+  }
+
   private func curve() throws -> Curve.Role? {
     guard let serverKey, let keyFile else {
       if serverKey == nil && keyFile == nil { return nil }

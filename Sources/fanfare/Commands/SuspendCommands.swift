@@ -23,13 +23,10 @@ struct UserSuspendCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.write("user", user)
+    _ = try services.answer("user_suspend", user: user) { writer in
       if let hours { writer.write("expire_at", Int64(Date().timeIntervalSince1970) + Int64(hours) * 3600) }
       if let reason { writer.write("reason", reason) }
     }
-    _ = try services.answer(to: "user_suspend", writer.bytes)
     print("suspended: user \(user), \(hours.map { "for \($0) hours" } ?? "until 'fanfare user unsuspend'")")
   }
 }
@@ -44,9 +41,7 @@ struct UserUnsuspendCommand: AsyncParsableCommand {
   var user: String
 
   func run() async throws {
-    var writer = JSONWriter()
-    writer.object { $0.write("user", user) }
-    _ = try services.answer(to: "user_unsuspend", writer.bytes)
+    _ = try services.answer("user_unsuspend", user: user)
     print("not suspended: user \(user)")
   }
 }
@@ -58,6 +53,6 @@ struct UserSuspensionsCommand: AsyncParsableCommand {
   @OptionGroup var services: ServiceOptions
 
   func run() async throws {
-    print(String(decoding: try services.answer(to: "user_suspensions", Array("{}".utf8)), as: UTF8.self))
+    try services.printAnswer(to: "user_suspensions", Array("{}".utf8))
   }
 }

@@ -106,17 +106,3 @@ struct UserDeleteCommand: AsyncParsableCommand {
     (try? JSONValue(parsing: Array(answer.utf8)))?.object?["state"]?.string
   }
 }
-
-extension ServiceOptions {
-  /// Sends one request about a user, and returns its answer: JSON.
-  fileprivate func answer(
-    _ method: String, user: String, _ more: (inout JSONWriter) -> Void = { _ in }
-  ) throws -> String {
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.write("user", user)
-      more(&writer)
-    }
-    return String(decoding: try answer(to: method, writer.bytes), as: UTF8.self)
-  }
-}

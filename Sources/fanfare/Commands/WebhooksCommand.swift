@@ -65,9 +65,3 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
   }
 }
-
-extension ServiceOptions {
-  fileprivate func printAnswer(to method: String, _ parameters: [UInt8]) throws {
-    print(String(decoding: try answer(to: method, parameters), as: UTF8.self))
-  }
-}
