@@ -13,7 +13,15 @@ public final class AdminServer: Sendable {
   private let routes: AdminRoutes
   private let logger: Logger
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-  private let running = Mutex<(@Sendable () async -> Void)?>(nil)
+  private let running = Mutex<Running?>(nil)
+
+  /// The port, from when it is opened to when it is closed.
+  private struct Running: Sendable {
+    /// Takes no more connections, and ends those at which nothing is under way.
+    let close: @Sendable () async throws -> Void
+    /// Ends when the port is closed and each connection of it has ended.
+    let serving: Task<Void, Never>
+  }
 
   public init(_ configuration: AdminConfiguration, routes: AdminRoutes, logger: Logger) {
     self.configuration = configuration
@@ -42,7 +50,7 @@ public final class AdminServer: Sendable {
         availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)),
       onServerRunning: { tell.yield(.success($0.localAddress?.port ?? 0)) }, eventLoopGroup: group, logger: quiet)
     let place = "\(configuration.host):\(configuration.port)"
-    Task {
+    let serving = Task {
       do { try await server.run() } catch {
         tell.yield(
           .failure(
@@ -52,23 +60,30 @@ public final class AdminServer: Sendable {
       }
       tell.finish()
     }
-    running.withLock { $0 = { try? await server.shutdownGracefully() } }
+    running.withLock { $0 = Running(close: { try await server.shutdownGracefully() }, serving: serving) }
     for await result in opened { return try result.get() }
     throw AdminError(description: "the port for backends and operators at \(place) was closed before it was open")
   }
 
-  /// Closes the port. Requests that are under way are answered first, those that do not end within the deadline are cut
-  /// off.
+  /// Closes the port. Requests that are under way are answered first; those that do not end within the deadline are cut
+  /// off by the end of the process.
   public func stop(deadline: Duration) async {
-    guard let stop = running.withLock({ $0.take() }) else { return }
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await stop() }
-      group.addTask { try? await Task.sleep(for: deadline) }
-      await group.next()
-      group.cancelAll()
-      // Ends the connections, and with them what still waits.
-      try? await self.group.shutdownGracefully()
+    guard let running = running.withLock({ $0.take() }) else { return }
+    let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
+    Task {
+      try? await running.close()
+      // The server still uses the event loop after it has said that it is shut down.
+      await running.serving.value
+      tell.yield(true)
     }
+    let timer = Task {
+      try? await Task.sleep(for: deadline)
+      tell.yield(false)
+    }
+    defer { timer.cancel() }
+    // A request that still waits may use the event loop when its answer comes, so that loop lives on.
+    guard await ends.first(where: { _ in true }) == true else { return }
+    try? await group.shutdownGracefully()
   }
 
   // MARK: One request

@@ -14,12 +14,13 @@ public final class ChildProcess: Sendable {
 
   /// The environment for a `fanfare` process. It has no FANFARE_… variables of the tests, so that settings come from
   /// the file and the flags alone. It makes a crash print a backtrace, because some crashes happen once in hundreds of
-  /// runs.
+  /// runs. With it, a task for an event loop that is gone is such a crash: NIO would drop the task and go on.
   public static let fanfareEnvironment = ProcessInfo.processInfo.environment
     .filter { !$0.key.hasPrefix("FANFARE_") }
-    .merging(["SWIFT_BACKTRACE": "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none"]) {
-      $1
-    }
+    .merging([
+      "SWIFT_BACKTRACE": "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none",
+      "SWIFTNIO_STRICT": "1",
+    ]) { $1 }
 
   /// Signals that end a program which has crashed, rather than one that was ended.
   private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
