@@ -93,7 +93,9 @@ extension BrokerCore {
             + "broker; ask again when the disk has room"))
     }
     if pending.isLifted {
-      for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
+      // One that the disk did not let go of is in force again with the broker's next start.
+      let order = SessionOrder.readmit([pending.revocation])
+      for link in links.open { links.send(.order(LinkOrder(id: 0, order: order)), to: link.gateway, in: &turn) }
       return answer(pending.requester, error.map { .failed($0) } ?? .result(Array("{}".utf8)), in: &turn)
     }
     let order = SessionOrder.revoke([pending.revocation], replacesAll: false, isComplete: true)
@@ -174,7 +176,7 @@ extension BrokerCore {
   /// Sends a gateway all revocations that are in force, in as many messages as it takes.
   func tellRevocations(to gateway: UInt64, in turn: inout Turn) {
     guard let table = revocations?.table else { return }
-    var rest = table.all.sorted { $0.key < $1.key }[...]
+    var rest = table.inOrder[...]
     var isFirst = true
     repeat {
       let part = rest.prefix(Self.revocationsPerMessage)

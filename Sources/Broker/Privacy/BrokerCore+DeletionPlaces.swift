@@ -48,20 +48,32 @@ extension BrokerCore {
   }
 
   /// Takes everybody off the channels that name one of the users: those cannot be deleted while somebody has them open.
+  /// A turn looks at some channels. When a walk through all of them has found none, and webhooks were told that those
+  /// channels are vacated, nothing more of the users comes in.
   ///
-  /// - Parameter underWay: orders of the time before, which may be about the same channels.
-  /// - Returns: the orders that gateways have to confirm.
-  func unsubscribeOthers(_ deletions: UserDeletions, unless underWay: [UInt64], in turn: inout Turn) -> [UInt64] {
-    if underWay.contains(where: { isAwaited($0) }) { return [] }
+  /// - Returns: whether the next step can be done at once.
+  func goOnBarring(
+    _ deletions: UserDeletions, _ begun: (ChannelWalk, hasFound: Bool)?, in turn: inout Turn
+  ) -> Bool {
+    var (walk, hasFound) = begun ?? (channels.beginWalk(), false)
     var ids: [UInt64] = []
-    for state in channels.sorted(where: { !$0.interest.isEmpty && deletions.sought.own($0.name) }) {
+    let isMore = channels.goOn(&walk) { state in
+      guard !state.interest.isEmpty, deletions.sought.own(state.name) else { return 0 }
       for user in state.name.limitedToUsers ?? [] {
         ids.append(orders.following)
         let order = SessionOrder.unsubscribe(SessionTarget(user: String(user)), state.name, .server)
         tellGateways(order, then: .done, for: .broker, in: &turn)
       }
+      // An order goes to every gateway.
+      return 100
     }
-    return ids
+    hasFound = hasFound || !ids.isEmpty
+    if isMore || hasFound || isToldOccupied(deletions) {
+      deletions.phase = .barring(orders: ids, walk: isMore ? (walk, hasFound) : nil)
+      return isMore && ids.isEmpty
+    }
+    deletions.phase = .settling
+    return true
   }
 
   // MARK: Webhooks

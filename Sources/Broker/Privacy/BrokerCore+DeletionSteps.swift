@@ -39,13 +39,11 @@ extension BrokerCore {
   private func step(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) -> Bool {
     switch deletions.phase {
     case .resting: return beginBatch(deletions, in: &turn)
-    case .barring(let ids):
-      let open = ids.filter { isAwaited($0) } + unsubscribeOthers(deletions, unless: ids, in: &turn)
-      if !open.isEmpty || isToldOccupied(deletions) {
-        deletions.phase = .barring(orders: open)
-        return false
-      }
-      deletions.phase = .settling
+    case .barring(let ids, let walk):
+      let open = ids.filter { isAwaited($0) }
+      if open.isEmpty { return goOnBarring(deletions, walk, in: &turn) }
+      deletions.phase = .barring(orders: open, walk: walk)
+      return false
     case .settling:
       _ = try erasure(.settle, of: stores.disk, in: &turn)
       (deletions.hasFound, deletions.trimmed) = (false, [])

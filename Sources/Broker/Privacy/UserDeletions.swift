@@ -65,7 +65,9 @@ final class UserDeletions {
   enum Phase {
     case resting
     /// - orders: that gateways have still to confirm.
-    case barring(orders: [UInt64])
+    /// - walk: through the channels that others may be subscribed to, and whether it has found one; nil: a new one
+    ///   begins when the orders are carried out.
+    case barring(orders: [UInt64], walk: (ChannelWalk, hasFound: Bool)? = nil)
     case settling
     case emptying(ChannelWalk)
     /// - isMemory: the memory store is looked through, after the disk.
