@@ -187,8 +187,8 @@ public final class BrokerBackbone: BackboneParticipant {
     guard let services else { return }
     turn.time = clock()
     do {
-      try services.readCommands(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { request, tag in
-        core.serve(request, for: tag, in: &turn)
+      try services.readCommands(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { request, tag, context in
+        core.serve(request, for: tag, under: context, in: &turn)
       }
     } catch {
       loop.fail(error)

@@ -78,7 +78,7 @@ final class ServiceEndpoint {
   // MARK: Commands
 
   func readCommands(
-    limit: Int, bytes: Int, _ serve: (BrokerRequest, ServiceTag) -> Void
+    limit: Int, bytes: Int, _ serve: (BrokerRequest, ServiceTag, TraceContext?) -> Void
   ) throws(ZeroMQError) {
     var left = bytes
     for _ in 0..<limit where left > 0 {
@@ -97,7 +97,7 @@ final class ServiceEndpoint {
       let rest = Array(frames[(start + 1)...])
       do throws(ClientError) {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
-        var request = try ServiceRequest.read(rest)
+        var (request, context) = try ServiceRequest.read(rest)
         if case .why(var why) = request {
           why.mayKnowExclusions = grant.mayKnowExclusions(of: why.channel)
           request = .why(why)
@@ -111,7 +111,7 @@ final class ServiceEndpoint {
         caller.name = received.user ?? ""
         if admitted.audited != nil { caller.audited = admitted }
         callers[tag] = caller
-        serve(admitted, tag)
+        serve(admitted, tag, context)
       } catch {
         send(.failed(error), to: caller)
       }

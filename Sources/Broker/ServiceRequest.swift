@@ -94,12 +94,17 @@ enum ServiceRequest {
     }
   }
 
-  static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
+  /// - Returns: the request, and the trace that its parameter `traceparent` names. One that is none counts for nothing, as
+  ///   W3C Trace Context says.
+  static func read(
+    _ frames: [[UInt8]]
+  ) throws(ClientError) -> (request: BrokerRequest, context: TraceContext?) {
     guard let method = frames.first, frames.count <= 3 else { throw wrongFrames }
-    return try read(
-      String(decoding: method, as: UTF8.self),
-      JSONArguments(frames.count > 1 ? frames[1] : [], called: "the parameters"),
+    let fields = try JSONArguments(frames.count > 1 ? frames[1] : [], called: "the parameters")
+    let request = try read(
+      String(decoding: method, as: UTF8.self), fields,
       payload: frames.count == 3 && !frames[2].isEmpty ? frames[2] : nil)
+    return (request, fields[TraceContext.headerName]?.string.flatMap { TraceContext(traceparent: $0) })
   }
 
   /// - Parameters:

@@ -11,7 +11,7 @@ struct PushRequestTests {
   private static let device = #"{"kind":"fcm","token":"t"}"#
 
   private static func read(_ json: String) throws -> BrokerRequest {
-    try ServiceRequest.read([Array("push_send".utf8), Array(json.utf8)])
+    try ServiceRequest.read([Array("push_send".utf8), Array(json.utf8)]).request
   }
 
   private static func arguments(_ request: BrokerRequest) -> String? {
@@ -37,7 +37,7 @@ struct PushRequestTests {
       #"{"devices":[\#(Self.device)],"title":"\#(long)"}"#,
     ] {
       do throws(ClientError) {
-        _ = try ServiceRequest.read([Array("push_send".utf8), Array(json.utf8)])
+        _ = try ServiceRequest.read([Array("push_send".utf8), Array(json.utf8)]).request
         Issue.record("\(json.prefix(60)) was taken")
       } catch {
         #expect(error.code == 107 && error.message.contains("push_send"), "\(error.message)")

@@ -133,7 +133,7 @@ struct SessionOrderTests {
   }
 
   private func read(_ method: String, _ parameters: String) throws -> BrokerRequest {
-    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
+    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)]).request
   }
 
   @Test("what a service writes is read as Centrifugo's server API has it, and refused in a sentence where it is not")

@@ -178,7 +178,7 @@ struct SurveyTests {
   // MARK: Services
 
   private func read(_ method: String, _ parameters: String) throws -> BrokerRequest {
-    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
+    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)]).request
   }
 
   @Test("info and channels are read as they are written; a pattern is short, and no company for a prefix")

@@ -6,7 +6,7 @@ import Wire
 @Suite("What operators see and do between people")
 struct UserSupportTests {
   private func request(_ method: String, _ parameters: String) throws -> BrokerRequest {
-    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
+    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)]).request
   }
 
   private func refusal(_ method: String, _ parameters: String) -> ClientError? {

@@ -88,6 +88,28 @@ struct ProxyTests {
     }
   }
 
+  @Test("Who is suspended is kept out also where the backend lets them in, and comes in again when that is lifted")
+  func suspended() async throws {
+    try await withBackend(["admin.api.key=a-key-that-only-this-test-has"]) { server, backend in
+      let port = try #require(server.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
+      func call(_ method: String) throws {
+        let body = #"{"user":"56"}"#
+        let headers = "X-API-Key: a-key-that-only-this-test-has\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+        let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
+        #expect(answer.text == #"{"result":{}}"#)
+      }
+      backend.answer("connect", .json(#"{"result": {"user": "56"}}"#))
+      let phone = try Phone(server.a)
+      try await phone.ask(#""connect":{}"#)
+      try call("user_suspend")
+      #expect(await eventually { phone.closing != nil })
+      let again = try Phone(server.a)
+      await #expect(throws: (any Error).self) { try await again.ask(#""connect":{}"#) }
+      try call("user_unsuspend")
+      #expect(await eventually { (try? await Phone(server.a).ask(#""connect":{}"#)) != nil })
+    }
+  }
+
   @Test("A burst of publishes keeps its order through the backend")
   func order() async throws {
     try await withBackend { server, backend in

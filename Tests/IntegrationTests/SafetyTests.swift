@@ -102,4 +102,35 @@ struct SafetyTests {
       #expect(await eventually { ada.closing != nil })
     }
   }
+
+  /// Calls a method of the server API.
+  private func call(_ method: String, _ body: String, at deployment: Deployment) throws -> JSON {
+    let port = try #require(deployment.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
+    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+    return try JSON(try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8)).text)
+  }
+
+  @Test("a suspension sends away and keeps out at every gateway, also at one that comes later, and so does lifting it")
+  func twoGateways() async throws {
+    try await Deployment.with(.ipc, settings: ["admin.api.key=\(Self.key)"]) { deployment in
+      let here = try await deployment.client("ada", at: deployment.a)
+      let there = try await deployment.client("ada", at: deployment.b)
+      let bob = try await deployment.client("bob", at: deployment.b)
+      #expect(try call("user_suspend", #"{"user":"ada"}"#, at: deployment)["error"].isNull)
+      for peer in [here, there] { #expect(await eventually { peer.socket.closing != nil }) }
+      for place in [deployment.a, deployment.b] {
+        await #expect(throws: (any Error).self) { try await deployment.client("ada", at: place) }
+      }
+      #expect(bob.socket.closing == nil)
+      let endpoint = "backbone.endpoint=\(deployment.broker.endpoints.backbone ?? "")"
+      try await deployment.startGateway("c", settings: [endpoint])
+      // Whoever is let in before the gateway has its link is sent away when it has.
+      let early = try? await deployment.client("ada", at: deployment.gateway("c").endpoints.websocket ?? "")
+      #expect(await eventually { early?.socket.closing != nil || early == nil })
+      #expect(try call("user_unsuspend", #"{"user":"ada"}"#, at: deployment)["error"].isNull)
+      for place in [deployment.a, deployment.b] {
+        #expect(await eventually { (try? await deployment.client("ada", at: place)) != nil })
+      }
+    }
+  }
 }

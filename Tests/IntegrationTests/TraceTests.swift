@@ -73,6 +73,26 @@ struct TraceTests {
     }
   }
 
+  @Test("A service's traceparent over ZeroMQ is continued, for publications and for questions")
+  func service() async throws {
+    try await with(.serve, sampleEvery: 0) { deployment, receiver in
+      let service = try deployment.service()
+      let context = #""traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#
+      _ = await service.ask("publish", #"{"channel":"mem:room",\#(context)}"#, payload: "1")
+      _ = await service.ask("presence_stats", #"{"channel":"mem:room",\#(context)}"#)
+      // None of these is a trace's, and neither is refused for it.
+      for none in [#""traceparent":"of mine""#, #""traceparent":7"#] {
+        _ = await service.ask("publish", #"{"channel":"mem:room",\#(none)}"#, payload: "2")
+      }
+      #expect(await eventually { Set(receiver.spans.map(\.name)).isSuperset(of: ["publish", "call"]) })
+      #expect(Set(receiver.spans.map(\.traceId)) == ["4bf92f3577b34da6a3ce929d0e0e4736"])
+      for name in ["publish", "call"] {
+        let spans = receiver.spans.filter { $0.name == name }
+        #expect(spans.map(\.parentSpanId) == ["00f067aa0ba902b7"], "\(name)")
+      }
+    }
+  }
+
   @Test("A server that stops sends the spans that wait, and says nothing against the collector")
   func stopped() async throws {
     try await with(.serve, sampleEvery: 0) { deployment, receiver in

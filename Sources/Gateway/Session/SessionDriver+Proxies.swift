@@ -35,6 +35,13 @@ extension SessionDriver {
   /// A client that the backend lets in may still be one connection too many of its user's. One with a token has been
   /// counted before the backend was asked.
   private func backendAnswered(_ tag: UInt64, _ answer: ProxyAnswer) {
+    // Before the client is let in: the answer to its connect may carry what was published on channels.
+    if session.phase == .connecting, session.isPending(tag), case .result(let result) = answer,
+      let user = result.user, host.revocations.all.suspension(of: user) != nil
+    {
+      host.signInRefused(.invalidToken, "the user is suspended", user: user, self)
+      return disconnect(.invalidToken)
+    }
     if session.phase == .connecting, session.isPending(tag), !session.hasAccount, case .result(let result) = answer,
       let user = result.user, !user.isEmpty
     {
@@ -48,8 +55,8 @@ extension SessionDriver {
     }
     let isConnecting = session.phase == .connecting
     feed(.backendAnswered(tag: tag, answer))
-    // Whom the backend lets in may be suspended, and a token may have been revoked while the backend was asked: of what
-    // was said since, this event loop has heard already, and is not told again.
+    // A token may have been revoked while the backend was asked: of what was said since, this event loop has heard
+    // already, and is not told again.
     guard isConnecting, session.phase != .closed else { return }
     let revocations = host.revocations.all
     if !revocations.isEmpty { feed(.tokensRevoked(revocations)) }
