@@ -60,6 +60,8 @@ public struct PublicationFacts: Sendable, Equatable {
   public var seal: Seal?
   /// On a map: nothing newer was written under the publication's key, so that nothing replaces it for those who lag.
   public var isNewestOfKey: Bool
+  /// The user is suspended now (`user_suspend`).
+  public var isSuspended = false
 
   /// Until when an app keeps what a publication tells of from both people.
   public enum Seal: String, Sendable {

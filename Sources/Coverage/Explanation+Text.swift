@@ -56,6 +56,7 @@ extension Explanation {
         "What it tells of is sealed: neither of the two sees what the other has sent before both have answered (State)."
       case .sealed(.forEver):
         "What it tells of was never answered, and stays sealed for ever (State)."
+      case .suspended: "The user is suspended now (user_suspend), so no connection of theirs is let in."
       case .lostRecords(let count):
         "\(count) records of subscriptions could not be written since a gateway started; see its log."
       }

@@ -60,6 +60,8 @@ public struct Explanation: Sendable, Equatable {
     case unreadable
     /// What the publication tells of is sealed.
     case sealed(PublicationFacts.Seal)
+    /// The user is kept out of every gateway now.
+    case suspended
   }
 }
 
@@ -117,6 +119,7 @@ extension Explanation {
       notes.append(.notKept)
     }
     if let seal = facts.seal { notes.append(.sealed(seal)) }
+    if facts.isSuspended { notes.append(.suspended) }
     if unanswered > 0 { notes.append(.unanswered(unanswered)) }
     if found.contains(where: { !$0.isKept }) { notes.append(.switchedOff) }
     if found.isEmpty && unanswered == 0 { notes.append(.noGateway) }

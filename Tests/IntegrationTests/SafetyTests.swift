@@ -89,6 +89,8 @@ struct SafetyTests {
       #expect(try call("user_suspensions", "{}", hall)["suspensions"].array.map { $0["user"].string } == ["ada"])
       let shown = try await tool(["explain", "--user", "ada", "--publish", "news", "--json"], hall)
       #expect(shown.contains(#""suspended":{"user":"ada","reason":"threats"}"#), "\(shown)")
+      let why = try await tool(["why", "--user", "ada", "clique.chat:\(id)", "2"], hall)
+      #expect(why.contains("The user is suspended now"), "\(why)")
       #expect(
         await eventually {
           hall.server.errorOutput.split(separator: "\n").contains { $0.contains("audit=suspension") }

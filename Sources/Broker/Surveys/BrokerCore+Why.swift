@@ -19,7 +19,8 @@ extension BrokerCore {
   func why(_ request: WhyRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
     guard !request.user.isEmpty else { throw .badRequest.saying("why needs the user") }
     guard request.offset > 0 else { throw .badRequest.saying("offset is the publication's number, from 1") }
-    let facts = try facts(of: request, in: &turn)
+    var facts = try facts(of: request, in: &turn)
+    facts.isSuspended = revocations?.table.suspension(of: request.user) != nil
     let question = WhyQuestion(user: request.user, facts: facts, mayKnowExclusions: request.mayKnowExclusions)
     let query = CoverageQuery(user: request.user, channel: request.channel, position: facts.position)
     try begin(.coverage(query), for: requester, question: question, in: &turn)
