@@ -101,7 +101,7 @@ final class CliqueScene: AppView {
       case .publish(let publication): publish(publication)
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
-      case .refresh, .touch, .scrub, .discardPictures: break
+      case .refresh, .touch, .scrub, .discardPictures, .notify, .acknowledge, .push: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }

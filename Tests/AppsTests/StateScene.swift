@@ -179,7 +179,7 @@ final class StateScene: AppView {
     }
     for effect in decision.effects {
       switch effect {
-      case .write: break
+      case .write, .notify, .acknowledge, .push: break
       case .erase(let key): records[Array(key.utf8)] = nil
       case .publish(let publication):
         let object = try JSONSerialization.jsonObject(with: Data(publication.data))
