@@ -18,6 +18,9 @@ extension Clique {
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
     try commit(stored, pair, id: id, draft)
+    if step.outcome == .opened, pair.state.sight(of: side.other) == .active {
+      notify(pair.user(side.other), Topic.accepted, in: id, draft)
+    }
     return draft.decision(reply: Self.conversation(id))
   }
 
@@ -145,6 +148,7 @@ extension Clique {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
     if was == now { return }
+    if was == .asked || was == .active { acknowledge(user, in: id, draft) }
     if was.mayRead != now.mayRead {
       draft.readmit(user, try Channels.chat(id))
       draft.readmit(user, try Channels.reactions(id))

@@ -48,9 +48,13 @@ extension Clique {
       channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
       idempotencyKey: message.key.published)
     if pair.hasDraft(side) {
-      return try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
+      var decision = try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
+      decision.effects += notices(of: message, in: pair, by: side, id: conversation.id)
+      return decision
     }
-    return AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
+    var decision = AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
+    if rules.notifies { decision.effects += notices(of: message, in: pair, by: side, id: conversation.id) }
+    return decision
   }
 
   /// The offset of a message that is published now, or was published when its command came before.
@@ -91,6 +95,7 @@ extension Clique {
       try wait(message, seen: seen, call, in: &pair, now: view.now)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
+      if seen { notify(pair.user(side.other), Topic.request, in: id, draft) }
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
       if !heard { decision.reached = .cliqueRequestsReceived }
       return decision
@@ -104,6 +109,7 @@ extension Clique {
       try commit(stored, pair, id: id, draft)
       // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
       draft.touch(id)
+      for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .openedAndDelivered(let seen):
       try check(message.characters, isRequest: false)
@@ -118,6 +124,7 @@ extension Clique {
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
+      for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }

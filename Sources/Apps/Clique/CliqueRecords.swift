@@ -124,6 +124,11 @@ extension Clique {
     /// without a key.
     var origin: String?
 
+    /// The message has reached a device of the one who is asked, or was read there; nil: not yet. The one who asks is
+    /// not told.
+    var hasArrived: Bool?
+    var isRead: Bool?
+
     /// Whether this is the message of a command that is repeated.
     func isSame(as key: String, from origin: String) -> Bool {
       key.isEmpty ? !origin.isEmpty && self.origin == origin : self.key.hasSameBytes(as: key)

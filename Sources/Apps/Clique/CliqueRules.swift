@@ -52,6 +52,8 @@ public struct CliqueRules: Sendable, Equatable {
   public var maximumReports = 10_000
   /// Characters of what is said with a report.
   public var reportCharacters = 1000
+  /// Whether people are notified of what happens while they are away (``AppEffect/notify(_:)``).
+  public var notifies = false
   /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 
