@@ -15,6 +15,10 @@ extension Clique {
       if case .declined(_, .asking) = step.state.standing { pair.coolUntil = view.now + rules.declineCooldown }
       if case .ended = step.state.standing { pair.endedAt = view.now }
       pair.adopt(step.state)
+    case .takenBack:
+      pair[mark: side].takenBack = .after(
+        pair[mark: side].takenBack, waited: pair.waiting.count, requestEnds: pair.requestEnds)
+      pair.adopt(step.state)
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
     try commit(stored, pair, id: id, draft)
@@ -173,9 +177,23 @@ extension Clique {
             "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
           )
         }
-        if was != .blocked { try countRequest(&person, at: draft.now) }
+        if was != .blocked, new[mark: side].takenBack == nil { try countRequest(&person, at: draft.now) }
         person.asking += 1
       }
+    }
+  }
+
+  /// Counts one more message in a request against the day's number.
+  func countRequestMessage(of user: String, _ draft: CliqueDraft) throws(ClientError) {
+    if rules.requestMessagesPerDay == 0 { return }
+    try draft.update(user) { person throws(ClientError) in
+      let rate = CliqueRate(perDay: rules.requestMessagesPerDay)
+      guard let mark = rate.next(after: person.requestMessageMark, now: draft.now) else {
+        throw ClientError.limitExceeded.counted(as: .cliqueRequestMessagesPerDay).saying(
+          "you have sent \(rules.requestMessagesPerDay) messages a day, or nearly so many at once, to people who have not "
+            + "answered; write to them later")
+      }
+      person.requestMessageMark = mark
     }
   }
 

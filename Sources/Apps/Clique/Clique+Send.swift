@@ -92,7 +92,8 @@ extension Clique {
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
       if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
-      try wait(message, seen: seen, call, in: &pair, now: view.now)
+      try wait(message, seen: seen, call, of: side, in: &pair, now: view.now)
+      try countRequestMessage(of: call.user, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
       if seen { notify(pair.user(side.other), Topic.request, in: id, draft) }
@@ -126,7 +127,7 @@ extension Clique {
       try commit(stored, pair, id: id, draft)
       for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
-    case .unchanged, .changed, .opened: return AppDecision()
+    case .unchanged, .changed, .takenBack, .opened: return AppDecision()
     }
   }
 
@@ -137,8 +138,14 @@ extension Clique {
   }
 
   private func wait(
-    _ message: CliqueMessage, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
+    _ message: CliqueMessage, seen: Bool, _ call: AppCall, of side: PairState.Side, in pair: inout Pair, now: Int64
   ) throws(ClientError) {
+    let takenBack = pair[mark: side].takenBack?.messages ?? 0
+    if takenBack > 0, pair.waiting.count + takenBack >= rules.requestMessages {
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
+        "a request that is taken back and made again has \(rules.requestMessages) messages in all; wait for an answer, or "
+          + "until the first would have ended")
+    }
     if pair.waiting.count >= rules.requestMessages {
       throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
         "\(rules.requestMessages) messages wait already; more can be sent when the request is accepted")
@@ -171,6 +178,7 @@ extension Clique {
     let asker = side.other
     let user = pair.user(asker)
     pair.opened = nil
+    (pair.markA.takenBack, pair.markB.takenBack) = (nil, nil)
     for message in pair.waiting {
       top += 1
       if message.key.isEmpty, let origin = message.origin, !origin.isEmpty {
