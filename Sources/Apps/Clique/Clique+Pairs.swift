@@ -172,15 +172,23 @@ extension Clique {
       if was == .asked { person.asked = max(0, person.asked - 1) }
       if now == .asked { person.asked += 1 }
       if now == .asking {
-        if person.asking >= rules.maximumRequestsOut, was != .blocked {
-          throw ClientError.limitExceeded.counted(as: .cliqueRequestsSent).saying(
-            "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
-          )
-        }
-        if was != .blocked, new[mark: side].takenBack == nil { try countRequest(&person, at: draft.now) }
-        person.asking += 1
+        try ask(&person, isBack: was == .blocked, isRepeated: new[mark: side].takenBack != nil, at: draft.now)
       }
     }
+  }
+
+  /// Counts one more request of a person.
+  ///
+  /// - Parameters:
+  ///   - isBack: the request only comes back when a block is lifted, and is not refused.
+  ///   - isRepeated: it goes on with one that was taken back.
+  private func ask(_ person: inout Person, isBack: Bool, isRepeated: Bool, at now: Int64) throws(ClientError) {
+    if person.asking >= rules.maximumRequestsOut, !isBack {
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestsSent).saying(
+        "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect")
+    }
+    if !isBack, !isRepeated { try countRequest(&person, at: now) }
+    person.asking += 1
   }
 
   /// Counts one more message in a request against the day's number.

@@ -113,22 +113,31 @@ extension Clique {
       for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .openedAndDelivered(let seen):
-      try check(message.characters, isRequest: false)
-      if let offset = try saidBefore(key, id, view) {
-        return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
-      }
-      try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
-      let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
-      let offset = top + 1
-      try publish(message, seen: seen, call, id: id, draft)
-      pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
-      try endDraft(of: call.user, &pair[mark: side], in: id, draft)
-      if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
-      try commit(stored, pair, id: id, draft)
-      for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
-      return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
+      return try openAndDeliver(message, seen: seen, old, &pair, id, side, stored, to: step.state, call, draft)
     case .unchanged, .changed, .takenBack, .opened: return AppDecision()
     }
+  }
+
+  /// Answers a request with a message.
+  private func openAndDeliver(
+    _ message: CliqueMessage, seen: Bool, _ old: Pair, _ pair: inout Pair, _ id: String, _ side: PairState.Side,
+    _ stored: Pair?, to state: PairState, _ call: AppCall, _ draft: CliqueDraft
+  ) throws(ClientError) -> AppDecision {
+    let view = draft.view
+    try check(message.characters, isRequest: false)
+    if let offset = try saidBefore(message.key, id, view) {
+      return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
+    }
+    try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
+    let top = try open(&pair, id: id, to: state, answeredBy: side, draft)
+    let offset = top + 1
+    try publish(message, seen: seen, call, id: id, draft)
+    pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
+    try endDraft(of: call.user, &pair[mark: side], in: id, draft)
+    if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
+    try commit(stored, pair, id: id, draft)
+    for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
+    return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
   }
 
   /// The offset of a message that was sent before one of the two left, and is sent again now: it neither begins nor

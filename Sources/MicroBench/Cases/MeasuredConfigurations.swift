@@ -59,7 +59,6 @@ extension CliqueRules {
       requestLifetime: 14 * day, crossingWindow: day, maximumVisit: 3 * 3_600_000, groupSize: 50,
       maximumConversations: 1000, maximumGroups: 100, maximumRequestsOut: 100, maximumRequestsIn: 500,
       maximumBlocked: 1000, maximumPlaces: 20, requestsPerDay: 200, requestMessagesPerDay: 0,
-      groupsPerDay: 40, invitationsPerDay: 40,
-      blocksPerDay: 400, visitsPerDay: 400, requiresPlaceToken: false)
+      groupsPerDay: 40, invitationsPerDay: 40, blocksPerDay: 400, visitsPerDay: 400, requiresPlaceToken: false)
   }
 }
