@@ -41,7 +41,8 @@ extension StateApp {
     guard subject.utf8.starts(with: Self.subjectPrefix.utf8) else { return nil }
     let other = String(decoding: subject.utf8.dropFirst(Self.subjectPrefix.utf8.count), as: UTF8.self)
     guard let people = try? StatePair(user, other), let me = people.side(of: user),
-      let stored = try view.record(StateThread.self, people.key) else { return nil }
+      let stored = try view.record(StateThread.self, people.key)
+    else { return nil }
     guard let news = advanced(stored, view.now).news(of: me) else { return nil }
     let isSealed = news.kind.phase == .received
     var data = ["channel": try StateChannels.threads(of: user).string]

@@ -8,7 +8,7 @@
 /// | none, or seen | sealed | revealed | reacted | ends soon | – | – | none |
 /// | of any kind | sealed | revealed | reacted | ends soon | the same, delivered | none; *sealed* and *ends soon* stay, delivered | none |
 ///
-/// What is said to a reveal is no news while the reveal itself is, undelivered. My own answer, my block and the deadline end the phase in which the news was. What is new is not delivered.
+/// What is said to a reveal is no news while the reveal itself is, undelivered, nor once it is taken back. My own answer, my block and the deadline end the phase in which the news was. What is new is not delivered.
 struct StateNews: Sendable, Codable, Equatable {
   enum Kind: String, Sendable, Codable, CaseIterable {
     /// Something sealed waits for my answer.
@@ -76,7 +76,8 @@ extension StateThread {
   /// Takes over what is new for both sides since an earlier moment.
   mutating func takeNews(after before: StateThread, at now: Int64) {
     for side in StateSide.allCases {
-      if told?[side] != nil, news(of: side) == nil { tell(side, nil) }
+      let isTakenBack = told?[side]?.kind == .reaction && reactions?[side.other] == nil
+      if told?[side] != nil, isTakenBack || news(of: side) == nil { tell(side, nil) }
       for notice in notices(after: before, for: side) {
         let kind: StateNews.Kind? =
           switch notice.event {
