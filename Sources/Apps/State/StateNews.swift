@@ -1,14 +1,19 @@
 /// The newest thing that one of a thread's two people is told while they are away, until they have seen it.
 ///
-/// The table, of one side. It follows from what that side's events tell (``StateThread/notices(after:for:)``) and from that
-/// side's own commands, so nothing of it depends on what is hidden from that side.
+/// The table, of one side. It follows from what that side's events tell (``StateThread/notices(after:for:)``) and from
+/// that side's own commands, so nothing of it depends on what is hidden from that side.
 ///
-/// | My news | they send, I am shown it | they answer | they react | an hour before my answer is too late | `state.delivered` | `state.seen` | the phase ends |
-/// |---|---|---|---|---|---|---|---|
-/// | none, or seen | sealed | revealed | reacted | ends soon | – | – | none |
-/// | of any kind | sealed | revealed | reacted | ends soon | the same, delivered | none; *sealed* and *ends soon* stay, delivered | none |
-///
-/// What is said to a reveal is no news while the reveal itself is, undelivered, nor once it is taken back. My own answer, my block and the deadline end the phase in which the news was. What is new is not delivered.
+///     what happens                             my news before     after
+///     they send, and I am shown it             any                sealed, new
+///     they answer me                           any                revealed, new
+///     they react                               revealed, new      =
+///                                              any other          reaction, new
+///     they take the reaction back              reaction           none
+///     an hour is left for my answer            sealed             ends, new
+///     `state.delivered`, or I open a recorder  any                the same, delivered
+///     `state.seen`                             revealed, reaction none
+///                                              sealed, ends       the same, delivered
+///     I answer or block; the deadline          any                none
 struct StateNews: Sendable, Codable, Equatable {
   enum Kind: String, Sendable, Codable, CaseIterable {
     /// Something sealed waits for my answer.
