@@ -57,6 +57,11 @@ public protocol App: Sendable {
   /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
 
+  /// What a person is to be told now of a subject that was told of earlier (``AppEffect/notify(_:)``); nil: nothing any
+  /// more, because it is gone, muted, or not for the person. What was shown of it is withdrawn then.
+  func notification(about subject: String, for user: String, _ view: any AppView) throws(ClientError)
+    -> AppNotification?
+
   /// Whether what a publication of the app tells of is kept from both people, for whoever asks what became of it; nil: it
   /// is not.
   func seal(of publication: Publication, on channel: ChannelName) -> AppSeal?
@@ -154,6 +159,10 @@ extension App {
 
   public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
+  public func notification(
+    about subject: String, for user: String, _ view: any AppView
+  ) throws(ClientError) -> AppNotification? { nil }
+
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
   }
@@ -212,6 +221,12 @@ public protocol AppView: AnyObject {
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication]
   /// The newest publications up to an offset that are on disk, newest first.
   func newest(_ count: Int, through offset: UInt64, of channel: ChannelName) throws(ClientError) -> [Publication]
+
+  /// What the app of a topic wants a person to be told now of a subject (``App/notification(about:for:_:)``); nil:
+  /// nothing, or there is no such app.
+  func notification(
+    of topic: String, about subject: String, for user: String
+  ) throws(ClientError) -> AppNotification?
 }
 
 extension AppView {
@@ -223,6 +238,11 @@ extension AppView {
   public func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? { nil }
 
   public func entries(of channel: ChannelName) throws(ClientError) -> [Publication] { [] }
+
+  public func notification(
+    of topic: String, about subject: String, for user: String
+  ) throws(ClientError) -> AppNotification? { nil }
+
   /// For views that hold all publications in memory.
   public func newest(
     _ count: Int, through offset: UInt64, of channel: ChannelName
@@ -250,6 +270,8 @@ public enum AppLane: Int64, Sendable, CaseIterable {
   case endings = 0
   /// The record is only tidied up: nobody sees whether that comes a minute later.
   case upkeep = 1
+  /// A person is to be notified, or was.
+  case notices = 2
 }
 
 /// One effect of a decision. The effects that write happen in one transaction, or none of them does; the others follow
@@ -281,6 +303,14 @@ public indirect enum AppEffect: Sendable {
   /// Tells webhooks that want to know of it, in the transaction of the decision. The data is JSON, and holds nothing of
   /// what people write or show each other.
   case tell(WebhookEvents, [UInt8])
+  /// Somebody may have to be notified of what the decision does: noted in its transaction.
+  case notify(AppNotice)
+  /// A device of the user has acknowledged, or the user has seen, what there is about a subject
+  /// (``AppNotice/subject``). A hint that makes what was shown go sooner: it is looked after now and then in any case.
+  case acknowledge(user: String, subject: String)
+  /// Has a notification sent to a person's devices, when the transaction is on disk. Of the app ``Notifications``
+  /// alone.
+  case push(PushSend)
 }
 
 /// The users from whom a change of a publication is kept.

@@ -271,8 +271,8 @@ struct FollowingEffects {
 
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
-    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: true
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell: false
+    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push: true
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: false
     }
   }
 }

@@ -200,7 +200,9 @@ extension BrokerCore {
       host.wantsScrub = true
       scrub(host, at: turn.time)
     case .discardPictures(let pictures): discard(pictures, in: &turn)
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell: break  // Part of the transaction.
+    case .acknowledge, .push: break
+    // Part of the transaction.
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: break
     }
   }
 

@@ -70,7 +70,9 @@ extension BrokerCore {
       switch effect {
       case .publish(let publication): name = publication.channel
       case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .tell: continue
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .tell, .notify,
+        .acknowledge, .push:
+        continue
       }
       do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
     }
@@ -117,7 +119,8 @@ extension BrokerCore {
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: break
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push: break
+      case .notify: break
       }
     }
     try note(discarded, &parts, of: host, in: &turn)
@@ -260,7 +263,9 @@ extension BrokerCore {
       case .refresh(let channel, let key, .soon)
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
-      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures, .tell: continue
+      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures, .tell, .notify, .acknowledge,
+        .push:
+        continue
       }
       if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
     }
@@ -309,8 +314,8 @@ extension AppDecision {
       case .publish:
         if only != nil { return nil }
         only = index
-      case .refresh(_, _, .soon), .touch, .readmit, .scrub: continue
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell: return nil
+      case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push: continue
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell, .notify: return nil
       }
     }
     return only
