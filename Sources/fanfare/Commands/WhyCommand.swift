@@ -44,7 +44,8 @@ struct WhyCommand: AsyncParsableCommand {
     print(try json ? String(decoding: answer, as: UTF8.self) : Self.text(answer))
   }
 
-  /// The answer for people: the sentence, then one line for each subscription and each note.
+  /// The answer for people: the sentence, then one line for each subscription, for what became of notifications, and for
+  /// each note.
   private static func text(_ answer: [UInt8]) throws -> String {
     guard let fields = (try? JSONValue(parsing: answer))?.object, let sentence = fields["sentence"]?.string else {
       throw Complaint("the broker's answer cannot be read; is it of the same version as this command?")
@@ -53,6 +54,9 @@ struct WhyCommand: AsyncParsableCommand {
     for subscription in fields["subscriptions"]?.array ?? [] {
       guard let sentence = subscription.object?["sentence"]?.string else { continue }
       lines.append("  - \(sentence)")
+    }
+    for line in fields["notifications"]?.object?["lines"]?.array ?? [] {
+      if let sentence = line.object?["sentence"]?.string { lines.append("  * \(sentence)") }
     }
     for note in fields["notes"]?.array ?? [] {
       if let sentence = note.string { lines.append("  (\(sentence))") }
