@@ -96,7 +96,7 @@ struct PushJudge {
     let now = fields?["underWay"]?.object
     if let before = underWay[user], now?["subject"]?.string != before { lastEnd[before + " " + user] = time }
     underWay[user] = now?["subject"]?.string
-    if now == nil { open[user] = nil }
+    if now?["number"].flatMap({ UInt64($0.text) }) != open[user] { open[user] = nil }
     var until = time
     if let end = now?["until"].flatMap({ Int64($0.text) }) { until = max(until, end) }
     for hold in fields?["holds"]?.array ?? [] {

@@ -41,7 +41,7 @@ struct PushSimulationTests {
     world.readAll()
     for _ in 0..<1200 { world.step(writing: 0) }
     #expect(world.judge.violations == [])
-    for (key, record) in world.log.entries(of: "push.records:all") where key.hasPrefix("notices/") {
+    for (key, record) in world.log.entries(of: AppHost.recordsChannel(of: world.push)) where key.hasPrefix("notices/") {
       let fields = (try? JSONValue(parsing: record.data))?.object
       #expect(fields?["subjects"]?.array?.isEmpty == true, "\(key) is still shown")
     }

@@ -217,10 +217,11 @@ final class PushWorld {
       // Phones and services try again.
       for event in events.removeValue(forKey: now) ?? [] { at(now + Self.step, event) }
     }
-    for _ in 0..<6 {
+    for _ in 0..<40 {
       perform { $0.tick(in: &$1) }
       perform { $0.takeNews(in: &$1) }
       commit()
+      if log.waiting == 0, core?.stores.room.isEmpty ?? true { break }
     }
     if !isHealed, core != nil, random.chance(1), random.chance(15) {
       judge.coverage.kills += 1
@@ -231,7 +232,7 @@ final class PushWorld {
 
   private func commit() {
     var error: LogError?
-    if !isHealed, log.waiting > 0, random.chance(1), random.chance(1), random.chance(20) {
+    if !isHealed, log.waiting > 0, random.chance(1), random.chance(3) {
       error = .full("simulated")
       judge.failed(at: wall)
     }
