@@ -88,7 +88,8 @@ struct NoticeReaderTests {
 
   @Test("A notice is read as it was written, and what is none is not")
   func stored() {
-    var content = PushIntent.Content(title: "T", body: "B", data: ["a": "1", "b": "\"2\""], link: "https://x", offset: 7)
+    var content = PushIntent.Content(title: "T", body: "B", data: ["a": "1", "b": "\"2\""], link: "https://x")
+    content.offset = 7
     for users in [["ann"], ["ann", "bob#\"x"]] {
       for has in [true, false] {
         var intent = PushIntent(offset: 3, time: 9, topic: "t.x", subject: "c:1", users: users)
