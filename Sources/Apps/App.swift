@@ -227,11 +227,16 @@ public protocol AppView: AnyObject {
   func notification(
     of topic: String, about subject: String, for user: String
   ) throws(ClientError) -> AppNotification?
+
+  /// Whether a moderator has suspended the user, who is sent no notifications then.
+  func isSuspended(_ user: String) throws(ClientError) -> Bool
 }
 
 extension AppView {
   public var latest: Int64 { now }
   public var isAskedAgain: Bool { false }
+
+  public func isSuspended(_ user: String) throws(ClientError) -> Bool { false }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
 

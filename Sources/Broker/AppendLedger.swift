@@ -65,6 +65,8 @@ struct PendingAppend {
     case delivery(OutboxCommit)
     /// Whether somebody is on a channel, for webhooks.
     case occupancy(OccupancyAppend)
+    /// A notice that no decision of an app has made.
+    case notice
     case deletion(PendingDeletion)
   }
 

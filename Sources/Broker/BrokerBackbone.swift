@@ -33,7 +33,7 @@ public struct BrokerEndpoints: Sendable {
 /// and mailboxes, and performs its effects. It decides nothing. Everything here runs in the loop's turn; sockets are
 /// touched on the loop's thread alone.
 public final class BrokerBackbone: BackboneParticipant {
-  private let core: BrokerCore
+  let core: BrokerCore
   private unowned let loop: BackboneLoop
   /// Nil where the only gateway is in this process.
   private let backbone: BackboneRouter?
@@ -52,15 +52,15 @@ public final class BrokerBackbone: BackboneParticipant {
   private let pictures: PictureSource?
   private let picturesRead = Mailbox<PictureRead>(capacity: .max)  // Bounded by the looks that may be under way.
   /// Nil where no part of this process sends notifications.
-  private let notifier: (any Notifier)?
-  private let notified = Mailbox<NotifierAnswer>(capacity: .max)  // Bounded by the requests that may be under way.
+  let notifier: (any Notifier)?
+  let notified = Mailbox<NotifierAnswer>(capacity: .max)  // Bounded by the requests that may be under way.
   private let audit: Audit
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   /// Nil where no webhook is configured.
   private let poster: (any WebhookPoster)?
   private let webhookAnswers = Mailbox<WebhookAnswer>(capacity: .max)  // Bounded: one request of each webhook.
   private let logger: Logger
-  private var turn: Turn
+  var turn: Turn
   /// Effects that are being performed; empty at all other times.
   private var performing: [BrokerEffect] = []
   /// Effects for sockets that were decided while another thread had the turn than the sockets' own.
@@ -70,7 +70,7 @@ public final class BrokerBackbone: BackboneParticipant {
   private var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
   private var metrics: BrokerMetrics
-  private let clock: @Sendable () -> BrokerTime
+  let clock: @Sendable () -> BrokerTime
   /// Called once a minute with the time in milliseconds since 1970, for upkeep outside the core.
   public var everyMinute: ((Int64) -> Void)?
   private var lastMinute: Int64 = 0
@@ -246,12 +246,6 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
-  private func take(_ answer: NotifierAnswer) {
-    turn.time = clock()
-    core.notified(answer.result, for: answer.number, in: &turn)
-    perform()
-  }
-
   private func resume(_ news: AppResumption) {
     turn.time = clock()
     core.resume(news.app, error: news.error, in: &turn)
@@ -267,7 +261,7 @@ public final class BrokerBackbone: BackboneParticipant {
 
   // MARK: Out
 
-  private func perform() {
+  func perform() {
     while !turn.effects.isEmpty {
       // The two arrays are swapped and keep their memory: a round has some thousand effects, and asking for memory for
       // them each time costs too much.
@@ -295,6 +289,7 @@ public final class BrokerBackbone: BackboneParticipant {
     case .forget(let users): forget(users)
     case .readPicture(let part, let look): read(part, for: look)
     case .notify(let request, let number): notify(request, number)
+    case .push(let send): push(send)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -324,7 +319,7 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search, .post, .forget, .readPicture, .notify: break  // Go to no socket of this loop.
+    case .search, .post, .forget, .readPicture, .notify, .push: break  // Go to no socket of this loop.
     }
   }
 
@@ -369,16 +364,6 @@ public final class BrokerBackbone: BackboneParticipant {
       return
     }
     pictures(part) { _ = picturesRead.post(PictureRead(look: look, result: $0)) }
-  }
-
-  private func notify(_ request: PushRequest, _ number: UInt64) {
-    let notified = notified
-    guard let notifier else {
-      let error = ClientError.notAvailable.saying("this process sends no notifications; call the broker's port")
-      _ = notified.post(NotifierAnswer(number: number, result: .failure(error)))
-      return
-    }
-    notifier.notify(request) { _ = notified.post(NotifierAnswer(number: number, result: $0)) }
   }
 
   /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
@@ -455,6 +440,7 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     reported = counters
     metrics.update(core.webhookStatuses)
+    if let notices = core.noticeStatus { metrics.update(notices) }
     for note in core.webhooks?.takeNotes() ?? [] { WebhookLog.tell(note, logger) }
     for note in core.takeAccountNotes() { audit.note(.deletion, note.fields) }
   }

@@ -31,9 +31,15 @@ extension BrokerCore {
   func append(
     _ entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
-    if state.hooks?.publication.isEmpty == false, state.options.durability == .durable {
+    if state.options.durability == .durable, state.tellsUsers || state.hooks?.publication.isEmpty == false {
       return try append([entry], on: [state], for: owner, in: &turn)
     }
+    try append(alone: entry, on: state, for: owner, in: &turn)
+  }
+
+  private func append(
+    alone entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
+  ) throws(ClientError) {
     let isKept = try store(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), in: state.store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     noteAppended(entry, on: state, isKept: isKept, for: owner, in: &turn)
@@ -41,7 +47,7 @@ extension BrokerCore {
 
   /// Gives entries of one store to the log as one transaction: it keeps all of them or none.
   ///
-  /// What webhooks want to know of them goes into the same transaction.
+  /// What webhooks want to know of them goes into the same transaction, and so do notices for people.
   ///
   /// - Parameters:
   ///   - states: the channel of each entry, in the same order.
@@ -52,15 +58,20 @@ extension BrokerCore {
     telling drafts: [OutboxDraft] = [], in turn: inout Turn
   ) throws(ClientError) {
     let events = try events(of: entries, on: states, and: drafts)
-    if entries.count == 1, events.isEmpty { return try append(entries[0], on: states[0], for: owner, in: &turn) }
+    let notices = try notices(of: entries, on: states)
+    if entries.count == 1, events.isEmpty, notices.isEmpty {
+      return try append(alone: entries[0], on: states[0], for: owner, in: &turn)
+    }
     let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
     let kept = isShownOtherwise ? entries.map(\.asKept) : entries
-    let isKept = try store(.together(events.isEmpty ? kept : kept + events.entries), in: states[0].store)
+    let others = events.entries + notices
+    let isKept = try store(.together(others.isEmpty ? kept : kept + others), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     let trace = events.isEmpty ? nil : hops?.context(of: owner)
     for index in entries.indices {
       noteAppended(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn)
     }
+    if !notices.isEmpty { note(notices: notices, isKept: isKept, in: &turn) }
     if events.isEmpty { return }
     hops?.events.telling = trace
     note(events, isKept: isKept, in: &turn)
@@ -132,10 +143,12 @@ extension BrokerCore {
       tell(draft(of: publication, on: state), to: hooks.publication, in: &turn)
       self.hops?.events.telling = nil
     }
+    if state.tellsUsers, state.options.durability != .durable { tellUsers(of: publication, on: state, in: &turn) }
     switch owner {
     case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)
     case .decision(let decision):
       noteDue(publication, of: state, decision.host)
+      if let notices { cameBack(publication, of: state, decision, notices, failed: false, in: &turn) }
       advance(decision, error: nil, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: nil, in: &turn)
     case .outbox(let append):
@@ -143,6 +156,9 @@ extension BrokerCore {
       drive(append.outbox, in: &turn)
     case .delivery(let commit): settled(commit, error: nil, in: &turn)
     case .occupancy(let append): settled(append, error: nil, in: &turn)
+    case .notice:
+      notices?.reader.appended(publication.offset)
+      if let notices { drive(notices, in: &turn) }
     case .deletion(let deletion): deletionWritten(deletion, error: nil, in: &turn)
     }
   }
@@ -165,11 +181,14 @@ extension BrokerCore {
     tally.counters.refused += 1
     switch append.owner {
     case .requester(let requester): answerAndRemember(requester, .failed(error.asClientError), in: &turn)
-    case .decision(let decision): advance(decision, error: error, in: &turn)
+    case .decision(let decision):
+      if let notices { cameBack(append.publication, of: state, decision, notices, failed: true, in: &turn) }
+      advance(decision, error: error, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
     case .outbox(let append): append.outbox.failed(append.draft)
     case .delivery(let commit): settled(commit, error: error, in: &turn)
     case .occupancy(let append): settled(append, error: error, in: &turn)
+    case .notice: noticeFailed(append.publication)
     case .deletion(let deletion): deletionWritten(deletion, error: error.asClientError, in: &turn)
     }
   }

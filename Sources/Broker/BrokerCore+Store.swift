@@ -25,6 +25,7 @@ extension BrokerCore {
     if let log = revocations, !log.isLoaded, !stores.isAsked(RevocationLog.question) {
       run(.loadRevocations, in: &turn)
     }
+    loadNoticesAgain(in: &turn)
     if let webhooks, !webhooks.isLoaded, !webhooks.isLoading(stores.isAsked) { run(.loadWebhooks, in: &turn) }
     if let deletions, !deletions.isLoaded, !stores.isAsked(UserDeletions.question) {
       run(.loadDeletions, in: &turn)
@@ -46,6 +47,7 @@ extension BrokerCore {
     }
     revocations?.lost()
     webhooks?.lost()
+    notices?.lost(at: turn.time.monotonic)
     deletions?.lost()
     for link in links.sorted { links.overflow(link, in: &turn) }
     for state in channels.sorted where state.store === stores.disk {

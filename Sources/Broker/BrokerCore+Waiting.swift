@@ -39,6 +39,11 @@ extension BrokerCore {
     case .loadDeletions: loadDeletions(waiting: waiting, in: &turn)
     case .deletion: goOnDeleting(waiting: waiting, in: &turn)
     case .lookAtUser(let look): goOn(look, waiting: waiting, in: &turn)
+    case .loadNotices: loadNotices(waiting: waiting, in: &turn)
+    case .readNotices: readNotices(waiting: waiting, in: &turn)
+    case .takeNotices: takeNotices(waiting: waiting, in: &turn)
+    case .pushAnswered(let answer): pushAnswered(answer, waiting: waiting, in: &turn)
+    case .acknowledged(let place): acknowledged(place, waiting: waiting, in: &turn)
     case .eraseRow(let row): eraseRow(row, waiting: waiting, in: &turn)
     }
   }

@@ -38,6 +38,8 @@ public final class BrokerCore {
   /// Those of them that wait for a picture.
   var pictureLooks = PictureLooks()
   var pushRequests = PushRequests()
+  /// Nil where notifications are off.
+  var notices: NoticeOutbox?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   /// What is measured; nil: nothing is.
@@ -70,13 +72,14 @@ public final class BrokerCore {
     let host = AppHost(app: app, store: stores.disk, cacheBytes: configuration.appCacheBytes)
     hosts.add(host)
     run(.loadRecords(host), in: &turn)
+    if let app = app as? any NotifyingApp { openNotices(app, host, in: &turn) }
   }
 
   /// True while apps' records, revocations, webhooks or deletions, which the broker must know before it takes anything
   /// in, are being loaded.
   public var isStarting: Bool {
     !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || webhooks?.isLoaded == false
-      || deletions?.isLoaded == false
+      || deletions?.isLoaded == false || notices?.isOpen == false
   }
 
   /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
@@ -209,6 +212,7 @@ public final class BrokerCore {
     goOnLooking(in: &turn)
     wakeApps(in: &turn)
     tickWebhooks(in: &turn)
+    tickNotices(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
     if lastSweep.map({ turn.time.monotonic - $0 >= 5_000 }) ?? true {
       lastSweep = turn.time.monotonic
@@ -223,7 +227,7 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
       channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
-      deletions?.nextDeadline ?? .max, looks.nextDeadline)
+      deletions?.nextDeadline ?? .max, looks.nextDeadline, notices?.nextTime ?? .max)
     return next == .max ? nil : next
   }
 

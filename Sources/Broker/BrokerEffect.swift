@@ -1,4 +1,4 @@
-import Apps
+public import Apps
 import Log
 public import Wire
 
@@ -25,6 +25,8 @@ public enum BrokerEffect: Sendable, Equatable {
   case readPicture(PicturePart, look: UInt64)
   /// Send notifications to devices. What became of them comes back through ``BrokerCore/notified(_:for:in:)``.
   case notify(PushRequest, number: UInt64)
+  /// Send a notification to a person's devices. What became of it comes back through ``BrokerCore/pushed(_:in:)``.
+  case push(PushSend)
 }
 
 public struct LinkTarget: Sendable, Equatable {

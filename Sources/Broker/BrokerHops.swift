@@ -170,7 +170,7 @@ public final class BrokerHops {
     switch owner {
     case .requester(let requester): Key(requester)
     case .decision(let decision): Key(decision.requester)
-    case .revocation, .outbox, .delivery, .occupancy, .deletion: nil
+    case .revocation, .outbox, .delivery, .occupancy, .deletion, .notice: nil
     }
   }
 }

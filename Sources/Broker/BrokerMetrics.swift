@@ -39,6 +39,7 @@ struct BrokerMetrics {
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
   private var webhooks = WebhookMetrics()
+  private var notices: NoticeMetrics?
 
   /// - Parameter memoryLimit: bytes, as `broker.memory_bytes` says.
   init(memoryLimit: Int) { self.memoryLimit.record(memoryLimit) }
@@ -85,6 +86,12 @@ struct BrokerMetrics {
 
   /// - Parameter statuses: of all webhooks.
   mutating func update(_ statuses: [WebhookStatus]) { webhooks.update(statuses) }
+
+  mutating func update(_ status: NoticeStatus) {
+    var own = notices ?? NoticeMetrics()
+    own.update(status)
+    notices = own
+  }
 
   /// Tells what was published since the last call, and the channels of each namespace.
   mutating func update(_ namespaces: some Sequence<NamespaceTally>) {

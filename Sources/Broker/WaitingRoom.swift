@@ -45,6 +45,15 @@ struct WaitingRoom {
     /// Takes away what was found of users whose data is deleted.
     case eraseRow(TracedRow)
     case lookAtUser(UserLook)
+    case loadNotices
+    /// Reads the next notices.
+    case readNotices
+    /// Asks the app of notifications about those that were read.
+    case takeNotices
+    /// Asks it about what became of a notification.
+    case pushAnswered(PushAnswerTry)
+    /// Asks it about a subject of which somebody has acknowledged or seen something.
+    case acknowledged(Acknowledgements.Place)
   }
 
   /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still

@@ -133,6 +133,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var userQuotaBytes = 0
   /// Publications in histories, and entries of maps, that one user may keep in the namespace's channels; 0: no limit.
   public var userQuotaEntries = 0
+  /// On channels whose names say who may subscribe (`inbox:#ann,bob`), those people are notified of what they have not
+  /// acknowledged.
+  public var push = false
   /// The app that alone writes to the channel and says who may see it; nil: none.
   public var app: AppName?
 

@@ -147,6 +147,10 @@ final class AppHost {
     return refreshes.nextTime.map { min($0, scrubTime) } ?? scrubTime
   }
 
+  /// Whether a record is the broker's own, and stands among the app's because it changes with them. No app's key begins
+  /// with a space.
+  static func isBrokers(_ key: String) -> Bool { key.utf8.first == UInt8(ascii: " ") }
+
   /// The channel of an app's records, in a namespace that no configuration may have, so that no client can name it.
   static func recordsChannel(of app: any App) -> ChannelName { hiddenChannel("records", of: app) }
 

@@ -24,6 +24,7 @@ final class AppHosts {
     switch command {
     case .clique: all.first { $0.methodPrefix == "clique." }
     case .state: all.first { $0.methodPrefix == "state." }
+    case .push: all.first { $0.methodPrefix == "push." }
     case .other(let other): all.first { other.method.hasPrefix($0.methodPrefix) }
     }
   }

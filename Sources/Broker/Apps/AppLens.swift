@@ -85,6 +85,17 @@ final class AppLens: AppView {
     try core.existing(channel, in: &turn)?.map?.publications ?? []
   }
 
+  func notification(
+    of topic: String, about subject: String, for user: String
+  ) throws(ClientError) -> AppNotification? {
+    guard let end = topic.utf8.firstIndex(of: UInt8(ascii: ".")), let other = core.hosts[String(topic[..<end])],
+      other !== host, core.revocations?.table.suspension(of: user) == nil
+    else { return nil }
+    return try core.consult(other, in: &turn) { (lens) throws(ClientError) in
+      try other.app.notification(about: subject, for: user, lens)
+    }
+  }
+
   /// Looks at one of several things. Returns nil where the store has to be asked for it, so that the caller goes on
   /// with the others and the store is asked for all of them together.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {

@@ -147,13 +147,15 @@ extension BrokerCore {
       host.failures += 1
       host.lastFailure = error
       answerAndRemember(decision.requester, .failed(error.asClientError), in: &turn)
-      return answerWaiting(decision, in: &turn)
+      answerWaiting(decision, in: &turn)
+      return goOnWithNotices(after: decision, error: error, in: &turn)
     }
     for (key, offset) in decision.records { host.records.committed(key, offset: offset) }
     decision.following.forEach { follow($0, of: host, in: &turn) }
     refresh(host, in: &turn)
     if let answer = decision.answer { answerAndRemember(decision.requester, answer, in: &turn) }
     answerWaiting(decision, in: &turn)
+    goOnWithNotices(after: decision, error: nil, in: &turn)
   }
 
   /// Answers the requests that waited for a decision. All decisions that were under way when they came are over by now,
@@ -175,7 +177,7 @@ extension BrokerCore {
   }
 
   /// Called when no record is on its way to the disk any more. If records failed, what rested on them is decided again.
-  private func recordsCameToRest(_ host: AppHost, failed: Bool, in turn: inout Turn) {
+  func recordsCameToRest(_ host: AppHost, failed: Bool, in turn: inout Turn) {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
@@ -200,7 +202,8 @@ extension BrokerCore {
       host.wantsScrub = true
       scrub(host, at: turn.time)
     case .discardPictures(let pictures): discard(pictures, in: &turn)
-    case .acknowledge, .push: break
+    case .acknowledge(let user, let subject): acknowledge(subject, by: user, at: turn.time)
+    case .push(let send): self.send(send, in: &turn)
     // Part of the transaction.
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: break
     }

@@ -36,8 +36,9 @@ extension BrokerCore {
   func carryOut(
     _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
+    if let notices, notices.host === host { notices.noteOpen(in: decision, at: turn.time.monotonic) }
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
-    if marks.isEmpty, let index = decision.onlyEntry, case .publish(let publication) = decision.effects[index],
+    if marks.isEmpty, let index = decision.onlyEntry(withNotices: notices != nil), case .publish(let publication) = decision.effects[index],
       host.recordsState.sequencer.isIdle
     {
       return try publish(publication, by: decision, of: host, for: requester, in: &turn)
@@ -120,7 +121,7 @@ extension BrokerCore {
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push: break
-      case .notify: break
+      case .notify(let notice): try add(notice, &parts, in: &turn)
       }
     }
     try note(discarded, &parts, of: host, in: &turn)
@@ -129,6 +130,30 @@ extension BrokerCore {
     if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
       let nothing = Publication(time: turn.time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
+    }
+    if host === notices?.host { try chain(&parts, of: host, in: &turn) }
+  }
+
+  /// What the app of notifications decides rests on the records of other apps: that something was acknowledged, for one.
+  /// If records of theirs that are under way fail, the decision must fail, so it gets an entry behind them, too.
+  private func chain(_ parts: inout Assembly, of host: AppHost, in turn: inout Turn) throws(ClientError) {
+    if parts.entries.isEmpty { return }
+    for other in hosts.all where other !== host && other.isLoaded && !other.recordsState.sequencer.isIdle {
+      let nothing = Publication(time: turn.time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
+      try add(nothing, nil, other.recordsState, &parts)
+    }
+  }
+
+  /// Adds a notice, where notifications are on.
+  private func add(_ notice: AppNotice, _ parts: inout Assembly, in turn: inout Turn) throws(ClientError) {
+    guard let notices else { return }
+    guard notices.isOpen else { throw .draining }
+    let intent = PushIntent(
+      offset: 0, time: turn.time.wall, topic: notice.topic, subject: notice.subject, users: notice.users)
+    for portion in NoticeOutbox.portions(of: intent) {
+      let offset = try parts.offset(on: notices.stream)
+      parts.entries.append(notices.entry(portion, at: offset, ticket: appends.ticket()))
+      parts.states.append(notices.stream)
     }
   }
 
@@ -307,7 +332,9 @@ extension BrokerCore {
 
 extension AppDecision {
   /// The index of a publication that is all that the decision writes; nil where it writes more, or nothing.
-  fileprivate var onlyEntry: Int? {
+  ///
+  /// - Parameter withNotices: notices are written, as notifications are on.
+  fileprivate func onlyEntry(withNotices: Bool) -> Int? {
     var only: Int?
     for index in effects.indices {
       switch effects[index] {
@@ -315,7 +342,8 @@ extension AppDecision {
         if only != nil { return nil }
         only = index
       case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push: continue
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell, .notify: return nil
+      case .notify: if withNotices { return nil }
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell: return nil
       }
     }
     return only

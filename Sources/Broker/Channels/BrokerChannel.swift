@@ -32,6 +32,8 @@ final class BrokerChannel {
   let namespace: NamespaceTally?
   /// What webhooks want of the channel; nil: nothing.
   var hooks: ChannelHooks?
+  /// The people whom the channel's name names are notified of what is published.
+  var tellsUsers = false
   /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
   /// The entries of a map channel; nil on others.

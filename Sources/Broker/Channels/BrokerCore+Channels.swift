@@ -73,6 +73,7 @@ extension BrokerCore {
       name: name, options: options, store: stores.store(of: options), opened: opened,
       namespace: tally.namespace(of: name))
     state.hooks = webhooks?.hooks(of: name, options)
+    state.tellsUsers = tellsUsers(of: name, options)
     openMap(of: state, opened.entries, at: time)
     channels.open(state, holding: opened.idempotencyKeys, at: time)
     refreshOpened(state, in: &turn)

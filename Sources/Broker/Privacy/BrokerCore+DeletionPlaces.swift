@@ -77,6 +77,7 @@ extension BrokerCore {
   func eraseUnsent(_ deletions: UserDeletions) {
     let (users, owned) = (deletions.sought, deletions.owned)
     for outbox in webhooks?.outboxes ?? [] { outbox.erase { users.areNamed(byJSON: $0, owning: owned) } }
+    notices?.erase { users.contains($0) }
   }
 }
 

@@ -172,7 +172,10 @@ extension BrokerCore {
   }
 
   /// Beginnings of the channels whose payloads name people: those of all apps, switched on or not.
-  var namedContents: [String] { Set(hosts.all.map(\.methodPrefix) + ["clique.", "state.", Outbox.prefix]).sorted() }
+  var namedContents: [String] {
+    let apps = ["clique.", "state.", "push."]
+    return Set(hosts.all.map(\.methodPrefix) + apps + [Outbox.prefix, NoticeOutbox.channel.string]).sorted()
+  }
 
   /// The rows of a page are done: goes on with the next page, the memory store, another pass, or the next phase.
   private func turnPage(

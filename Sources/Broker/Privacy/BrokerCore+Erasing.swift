@@ -36,6 +36,10 @@ extension BrokerCore {
       if users.areNamed(byEvent: row.publication, owning: deletions.owned) { deletions.orphans.append(row) }
       return false
     }
+    if NoticeOutbox.isOne(row.channel) {
+      if try eraseNotice(row, of: users, owning: deletions.owned, in: &turn) { deletions.orphans.append(row) }
+      return false
+    }
     guard let options = configuration.namespaces.options(for: row.channel) else {
       // Nobody can have the channel open. Records of an app that is switched off go as a whole.
       let isTheirs = users.areNamed(by: row.publication) || users.areQuoted(in: row.publication.data)
@@ -53,9 +57,7 @@ extension BrokerCore {
   private func forget(
     _ users: SoughtUsers, _ row: TracedRow, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) -> Bool {
-    guard row.kind == .entry, let key = row.publication.change?.key,
-      !key.utf8.starts(with: DiscardedPictures.prefix.utf8)
-    else { return false }
+    guard row.kind == .entry, let key = row.publication.change?.key, !AppHost.isBrokers(key) else { return false }
     let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in
       try host.app.forget(users, in: key, lens)
     }

@@ -133,6 +133,10 @@ extension BrokerCore {
       if look.sought.areNamed(byEvent: row.publication) { look.count(row, as: "webhook_events") }
       return false
     }
+    if NoticeOutbox.isOne(row.channel) {
+      if look.sought.areNamed(byNotice: row.publication) { look.count(row, as: "push.notices_waiting") }
+      return false
+    }
     guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return false }
     look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
     if look.kind == .export, isOwn(row, look.sought) { look.export(row) }
@@ -152,9 +156,7 @@ extension BrokerCore {
   private func note(
     record row: TracedRow, of host: AppHost, _ look: UserLook, in turn: inout Turn
   ) throws(ClientError) -> Bool {
-    guard row.kind == .entry, let key = row.publication.change?.key, !key.hasPrefix(DiscardedPictures.prefix) else {
-      return false
-    }
+    guard row.kind == .entry, let key = row.publication.change?.key, !AppHost.isBrokers(key) else { return false }
     if look.kind == .export {
       guard let place = row.place, try picture(in: key, for: look.user, in: &turn) != nil else { return false }
       look.position = .picture(place, from: 0)

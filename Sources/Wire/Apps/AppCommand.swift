@@ -7,6 +7,7 @@
 public enum AppCommand: Sendable, Equatable {
   case clique(CliqueCommand)
   case state(StateCommand)
+  case push(PushCommand)
   /// A command of an app that reads its data itself.
   indirect case other(Other)
 
@@ -34,6 +35,8 @@ public enum AppCommand: Sendable, Equatable {
       self = .clique(try CliqueCommand(method, data, by: user))
     } else if method.utf8.starts(with: "state.".utf8) {
       self = .state(try StateCommand(method, data, by: user))
+    } else if method.utf8.starts(with: "push.".utf8) {
+      self = .push(try PushCommand(method, data, by: user))
     } else {
       self = .other(Other(method: method, data: data))
     }
@@ -48,6 +51,7 @@ public enum AppCommand: Sendable, Equatable {
     switch self {
     case .clique(let command): command.method.name
     case .state(let command): command.method.name
+    case .push(let command): command.method.name
     case .other(let other): other.method
     }
   }
@@ -57,7 +61,7 @@ public enum AppCommand: Sendable, Equatable {
     switch self {
     case .clique(.search): true
     case .other(let other): other.method.utf8.suffix(7).elementsEqual(".search".utf8)
-    case .clique, .state: false
+    case .clique, .state, .push: false
     }
   }
 
@@ -66,6 +70,7 @@ public enum AppCommand: Sendable, Equatable {
     switch self {
     case .clique(let command): command.payloadBytes
     case .state(let command): command.payloadBytes
+    case .push(let command): command.payloadBytes
     case .other(let other): other.data.count
     }
   }

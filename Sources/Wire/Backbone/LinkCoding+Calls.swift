@@ -2,7 +2,7 @@
 
 private enum AppKind: UInt8 {
   case other
-  case clique, state
+  case clique, state, push
 }
 
 extension BrokerRequest.CallRequest {
@@ -18,6 +18,10 @@ extension BrokerRequest.CallRequest {
       command.write(to: &sink)
     case .state(let command):
       sink.write(byte: AppKind.state.rawValue)
+      sink.write(byte: command.method.rawValue)
+      command.write(to: &sink)
+    case .push(let command):
+      sink.write(byte: AppKind.push.rawValue)
       sink.write(byte: command.method.rawValue)
       command.write(to: &sink)
     }
@@ -49,6 +53,9 @@ extension BrokerRequest.CallRequest {
     case .state:
       guard let method = StateCommand.Method(rawValue: try reader.readByte()) else { throw MalformedMessage() }
       return .state(try StateCommand(method, from: &reader))
+    case .push:
+      guard let method = PushCommand.Method(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+      return .push(try PushCommand(method, from: &reader))
     case nil: throw MalformedMessage()
     }
   }
