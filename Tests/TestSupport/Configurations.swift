@@ -93,8 +93,8 @@ extension CliqueRules {
       requestMessages: 3, requestCharacters: 1000, messageCharacters: 4000, declineCooldown: 30 * day,
       requestLifetime: 14 * day, crossingWindow: day, maximumVisit: 3 * 3_600_000, groupSize: 50,
       maximumConversations: 1000, maximumGroups: 100, maximumRequestsOut: 100, maximumRequestsIn: 500,
-      maximumBlocked: 1000, maximumPlaces: 20, requestsPerDay: 200, groupsPerDay: 40, invitationsPerDay: 40,
-      blocksPerDay: 400, visitsPerDay: 400, requiresPlaceToken: false)
+      maximumBlocked: 1000, maximumPlaces: 20, requestsPerDay: 200, requestMessagesPerDay: 0,
+      groupsPerDay: 40, invitationsPerDay: 40, blocksPerDay: 400, visitsPerDay: 400, requiresPlaceToken: false)
   }
 }
 

@@ -23,7 +23,7 @@ extension Clique {
     if data == nil {
       let users = PairState.Side.allCases.filter { pair[mark: $0].hasReacted ?? false }.map(pair.user)
       let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
-      return AppDecision([change(nil), .touch(id)] + gone)
+      return AppDecision([change(nil), .touch(id)] + gone + acknowledged([pair.user(side.other)], in: id))
     }
     let isSeen = edit.original.tags[Tag.only] == nil
     guard isSeen, pair.state.isBlocked(by: side.other) else {
@@ -44,7 +44,10 @@ extension Clique {
     if data == nil {
       let users = group.members.filter { $0.mark.hasReacted ?? false }.map(\.user)
       let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
-      return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: nil), .touch(id)] + gone)
+      let readers = group.present.map(\.user).filter { !$0.hasSameBytes(as: edit.editor.user) }
+      return AppDecision(
+        [.edit(edit.channel, offset: edit.original.offset, data: nil), .touch(id)] + gone
+          + acknowledged(readers, in: id))
     }
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
     var concealment: AppConcealment?

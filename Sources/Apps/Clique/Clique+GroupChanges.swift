@@ -155,6 +155,7 @@ extension Clique {
       draft.refresh(try Channels.list(user), key: id, .atomically)
       draft.refresh(try Channels.receipts(id), key: user, .soon)
       try readmit(user, toGroup: id, draft)
+      acknowledge(user, in: id, draft)
     }
     if group.present.isEmpty { return }  // Nobody is left who could be told.
     switch event {

@@ -111,9 +111,15 @@ extension Clique {
       idempotencyKey: message.key.published)
     let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
     if group.members[index].mark.hasDraft ?? false {
-      return try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
+      var decision = try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
+      decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
+      return decision
     }
-    return AppDecision([.publish(publication), .touch(id)], reply: reply)
+    var decision = AppDecision([.publish(publication), .touch(id)], reply: reply)
+    if rules.notifies {
+      decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
+    }
+    return decision
   }
 
   /// The tag that says from whom something is hidden, even if it is nobody.

@@ -49,6 +49,7 @@ extension Clique {
       }
     }
     draft.refresh(try Channels.list(call.user), key: id, .atomically)
+    if new.isMuted || new.isArchived(newest: top) { acknowledge(call.user, in: id, draft) }
     return true
   }
 

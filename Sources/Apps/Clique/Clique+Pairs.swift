@@ -15,9 +15,16 @@ extension Clique {
       if case .declined(_, .asking) = step.state.standing { pair.coolUntil = view.now + rules.declineCooldown }
       if case .ended = step.state.standing { pair.endedAt = view.now }
       pair.adopt(step.state)
+    case .takenBack:
+      pair[mark: side].takenBack = .after(
+        pair[mark: side].takenBack, waited: pair.waiting.count, requestEnds: pair.requestEnds)
+      pair.adopt(step.state)
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
     try commit(stored, pair, id: id, draft)
+    if step.outcome == .opened, pair.state.sight(of: side.other) == .active {
+      notify(pair.user(side.other), Topic.accepted, in: id, draft)
+    }
     return draft.decision(reply: Self.conversation(id))
   }
 
@@ -145,6 +152,7 @@ extension Clique {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
     if was == now { return }
+    if was == .asked || was == .active { acknowledge(user, in: id, draft) }
     if was.mayRead != now.mayRead {
       draft.readmit(user, try Channels.chat(id))
       draft.readmit(user, try Channels.reactions(id))
@@ -164,14 +172,36 @@ extension Clique {
       if was == .asked { person.asked = max(0, person.asked - 1) }
       if now == .asked { person.asked += 1 }
       if now == .asking {
-        if person.asking >= rules.maximumRequestsOut, was != .blocked {
-          throw ClientError.limitExceeded.counted(as: .cliqueRequestsSent).saying(
-            "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
-          )
-        }
-        if was != .blocked { try countRequest(&person, at: draft.now) }
-        person.asking += 1
+        try ask(&person, isBack: was == .blocked, isRepeated: new[mark: side].takenBack != nil, at: draft.now)
       }
+    }
+  }
+
+  /// Counts one more request of a person.
+  ///
+  /// - Parameters:
+  ///   - isBack: the request only comes back when a block is lifted, and is not refused.
+  ///   - isRepeated: it goes on with one that was taken back.
+  private func ask(_ person: inout Person, isBack: Bool, isRepeated: Bool, at now: Int64) throws(ClientError) {
+    if person.asking >= rules.maximumRequestsOut, !isBack {
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestsSent).saying(
+        "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect")
+    }
+    if !isBack, !isRepeated { try countRequest(&person, at: now) }
+    person.asking += 1
+  }
+
+  /// Counts one more message in a request against the day's number.
+  func countRequestMessage(of user: String, _ draft: CliqueDraft) throws(ClientError) {
+    if rules.requestMessagesPerDay == 0 { return }
+    try draft.update(user) { person throws(ClientError) in
+      let rate = CliqueRate(perDay: rules.requestMessagesPerDay)
+      guard let mark = rate.next(after: person.requestMessageMark, now: draft.now) else {
+        throw ClientError.limitExceeded.counted(as: .cliqueRequestMessagesPerDay).saying(
+          "you have sent \(rules.requestMessagesPerDay) messages a day, or nearly so many at once, to people who have not "
+            + "answered; write to them later")
+      }
+      person.requestMessageMark = mark
     }
   }
 

@@ -3,7 +3,7 @@ import Wire
 extension Clique {
   /// Notes that the caller has read everything up to an offset.
   func read(_ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    try change(mark, call, view) { mark, offset in
+    try change(mark, isRead: true, call, view) { mark, offset in
       mark.read = max(mark.read, offset)
       mark.delivered = max(mark.delivered, offset)
     }
@@ -13,11 +13,12 @@ extension Clique {
   func delivered(
     _ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    try change(mark, call, view) { mark, offset in mark.delivered = max(mark.delivered, offset) }
+    try change(mark, isRead: false, call, view) { mark, offset in mark.delivered = max(mark.delivered, offset) }
   }
 
   private func change(
-    _ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView, _ change: (inout Mark, UInt64) -> Void
+    _ mark: CliqueCommand.Mark, isRead: Bool, _ call: AppCall, _ view: any AppView,
+    _ change: (inout Mark, UInt64) -> Void
   ) throws(ClientError) -> AppDecision {
     let (id, offset) = (mark.conversation, mark.offset)
     let write: AppEffect
@@ -30,6 +31,7 @@ extension Clique {
       if group == old { return AppDecision() }
       write = .write(key: Key.group(id), group)
     } else {
+      if let decision = try markRequest(mark, isRead: isRead, by: call.user, view) { return decision }
       var (pair, side) = try activePair(id, call.user, view)
       try checkOffset(offset, id, view)
       let old = pair
@@ -37,10 +39,11 @@ extension Clique {
       if pair == old { return AppDecision() }
       write = .write(key: Key.pair(id), pair)
     }
-    return AppDecision([
-      write, .refresh(try Channels.receipts(id), key: call.user, .soon),
-      .refresh(try Channels.list(call.user), key: id, .soon),
-    ])
+    return AppDecision(
+      [
+        write, .refresh(try Channels.receipts(id), key: call.user, .soon),
+        .refresh(try Channels.list(call.user), key: id, .soon),
+      ] + acknowledged([call.user], in: id))
   }
 
   /// Shows the caller as typing, for ``CliqueRules/typingLifetime``.

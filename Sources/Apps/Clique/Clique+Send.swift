@@ -48,9 +48,13 @@ extension Clique {
       channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
       idempotencyKey: message.key.published)
     if pair.hasDraft(side) {
-      return try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
+      var decision = try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
+      decision.effects += notices(of: message, in: pair, by: side, id: conversation.id)
+      return decision
     }
-    return AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
+    var decision = AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
+    if rules.notifies { decision.effects += notices(of: message, in: pair, by: side, id: conversation.id) }
+    return decision
   }
 
   /// The offset of a message that is published now, or was published when its command came before.
@@ -88,9 +92,11 @@ extension Clique {
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
       if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
-      try wait(message, seen: seen, call, in: &pair, now: view.now)
+      try wait(message, seen: seen, call, of: side, in: &pair, now: view.now)
+      try countRequestMessage(of: call.user, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
+      if seen { notify(pair.user(side.other), Topic.request, in: id, draft) }
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
       if !heard { decision.reached = .cliqueRequestsReceived }
       return decision
@@ -104,23 +110,34 @@ extension Clique {
       try commit(stored, pair, id: id, draft)
       // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
       draft.touch(id)
+      for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .openedAndDelivered(let seen):
-      try check(message.characters, isRequest: false)
-      if let offset = try saidBefore(key, id, view) {
-        return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
-      }
-      try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
-      let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
-      let offset = top + 1
-      try publish(message, seen: seen, call, id: id, draft)
-      pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
-      try endDraft(of: call.user, &pair[mark: side], in: id, draft)
-      if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
-      try commit(stored, pair, id: id, draft)
-      return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
-    case .unchanged, .changed, .opened: return AppDecision()
+      return try openAndDeliver(message, seen: seen, old, &pair, id, side, stored, to: step.state, call, draft)
+    case .unchanged, .changed, .takenBack, .opened: return AppDecision()
     }
+  }
+
+  /// Answers a request with a message.
+  private func openAndDeliver(
+    _ message: CliqueMessage, seen: Bool, _ old: Pair, _ pair: inout Pair, _ id: String, _ side: PairState.Side,
+    _ stored: Pair?, to state: PairState, _ call: AppCall, _ draft: CliqueDraft
+  ) throws(ClientError) -> AppDecision {
+    let view = draft.view
+    try check(message.characters, isRequest: false)
+    if let offset = try saidBefore(message.key, id, view) {
+      return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
+    }
+    try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
+    let top = try open(&pair, id: id, to: state, answeredBy: side, draft)
+    let offset = top + 1
+    try publish(message, seen: seen, call, id: id, draft)
+    pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
+    try endDraft(of: call.user, &pair[mark: side], in: id, draft)
+    if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
+    try commit(stored, pair, id: id, draft)
+    for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
+    return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
   }
 
   /// The offset of a message that was sent before one of the two left, and is sent again now: it neither begins nor
@@ -130,8 +147,14 @@ extension Clique {
   }
 
   private func wait(
-    _ message: CliqueMessage, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
+    _ message: CliqueMessage, seen: Bool, _ call: AppCall, of side: PairState.Side, in pair: inout Pair, now: Int64
   ) throws(ClientError) {
+    let takenBack = pair[mark: side].takenBack?.messages ?? 0
+    if takenBack > 0, pair.waiting.count + takenBack >= rules.requestMessages {
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
+        "a request that is taken back and made again has \(rules.requestMessages) messages in all; wait for an answer, or "
+          + "until the first would have ended")
+    }
     if pair.waiting.count >= rules.requestMessages {
       throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
         "\(rules.requestMessages) messages wait already; more can be sent when the request is accepted")
@@ -164,6 +187,7 @@ extension Clique {
     let asker = side.other
     let user = pair.user(asker)
     pair.opened = nil
+    (pair.markA.takenBack, pair.markB.takenBack) = (nil, nil)
     for message in pair.waiting {
       top += 1
       if message.key.isEmpty, let origin = message.origin, !origin.isEmpty {

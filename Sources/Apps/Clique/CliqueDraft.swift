@@ -48,6 +48,9 @@ final class CliqueDraft {
 
   func readmit(_ user: String, _ channel: ChannelName) { changes.append(.readmit(user: user, channel)) }
 
+  /// Adds an effect that follows from what is written.
+  func add(_ effect: AppEffect) { changes.append(effect) }
+
   /// Tells webhooks, once for each change of a pair.
   func tell(_ event: WebhookEvents, _ data: [UInt8]) { changes.append(.tell(event, data)) }
 

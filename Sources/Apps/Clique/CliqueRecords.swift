@@ -38,7 +38,8 @@ extension Clique {
 
     var due: Int64? {
       let crossings = crossedFrom.map { $0 + Self.crossingMemory }
-      return ([timer, crossings] + [markA, markB].map(\.lastSeenDue)).compactMap(\.self).min()
+      let marks = [markA, markB].flatMap { [$0.lastSeenDue, $0.takenBack?.ends] }
+      return ([timer, crossings] + marks).compactMap(\.self).min()
     }
 
     /// Milliseconds for which ``opened`` is looked at: a gateway repeats a command within seconds.
@@ -61,7 +62,7 @@ extension Clique {
     /// Whether the record holds nothing to remember.
     var isBlank: Bool {
       state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil
-        && [markA, markB].allSatisfy { $0.lastSeen == nil }
+        && [markA, markB].allSatisfy { $0.lastSeen == nil && $0.takenBack == nil }
     }
 
     func side(of user: String) -> PairState.Side? {
@@ -95,7 +96,10 @@ extension Clique {
     func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
-      for side in PairState.Side.allCases { pair[mark: side].advanceLastSeen(to: now) }
+      for side in PairState.Side.allCases {
+        pair[mark: side].advanceLastSeen(to: now)
+        pair[mark: side].advanceTakenBack(to: now)
+      }
       while let due = pair.timer, due <= now {
         let timer: PairState.Event =
           pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
@@ -123,6 +127,11 @@ extension Clique {
     /// The command that sent the message (``AppCall/key``), so that one that is repeated after a crash waits once, even
     /// without a key.
     var origin: String?
+
+    /// The message has reached a device of the one who is asked, or was read there; nil: not yet. The one who asks is
+    /// not told.
+    var hasArrived: Bool?
+    var isRead: Bool?
 
     /// Whether this is the message of a command that is repeated.
     func isSame(as key: String, from origin: String) -> Bool {
@@ -155,6 +164,8 @@ extension Clique {
     var hasReacted: Bool?
     /// How this member keeps the conversation in their list; nil: as it comes.
     var keeping: CliqueKeeping?
+    /// What this member has asked and taken back; nil: nothing that still counts.
+    var takenBack: CliqueTakenBack?
     /// Where this member was when they blocked the other, who goes on seeing the crossings of that (``LastSeen``); nil:
     /// nothing of it is within the window.
     var lastSeen: [LastSeen]?
@@ -193,6 +204,8 @@ extension Clique {
     var asked = 0
     var groupsFounded = 0
     var requestMark: Int64?
+    /// The mark for messages in requests.
+    var requestMessageMark: Int64?
     var foundingMark: Int64?
     /// The mark for groups that others have founded with this person.
     var drawnMark: Int64?
@@ -200,7 +213,8 @@ extension Clique {
     var reportMark: Int64?
 
     private static let marks = [
-      \Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark, \Person.reportMark,
+      \Person.requestMark, \Person.requestMessageMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark,
+      \Person.reportMark,
     ]
 
     /// When the last mark has passed, if only marks are left of the person; nil: something else is.

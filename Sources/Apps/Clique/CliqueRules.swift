@@ -37,6 +37,8 @@ public struct CliqueRules: Sendable, Equatable {
   var maximumLooks = 2000
   /// Requests that one person may begin in a day, a quarter of them at once, as with the other numbers per day below.
   public var requestsPerDay: Int
+  /// Messages that one person may send in a day in requests, to whomever; 0: as many as requests have room for.
+  public var requestMessagesPerDay: Int
   /// Groups that one person may found in a day.
   public var groupsPerDay: Int
   /// Groups that others may found with one person in a day.
@@ -52,6 +54,8 @@ public struct CliqueRules: Sendable, Equatable {
   public var maximumReports = 10_000
   /// Characters of what is said with a report.
   public var reportCharacters = 1000
+  /// Whether people are notified of what happens while they are away (``AppEffect/notify(_:)``).
+  public var notifies = false
   /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 
@@ -62,7 +66,8 @@ public struct CliqueRules: Sendable, Equatable {
     requestMessages: Int, requestCharacters: Int, messageCharacters: Int, declineCooldown: Int64,
     requestLifetime: Int64, crossingWindow: Int64, maximumVisit: Int64, groupSize: Int, maximumConversations: Int,
     maximumGroups: Int, maximumRequestsOut: Int, maximumRequestsIn: Int, maximumBlocked: Int, maximumPlaces: Int,
-    requestsPerDay: Int, groupsPerDay: Int, invitationsPerDay: Int, blocksPerDay: Int, visitsPerDay: Int,
+    requestsPerDay: Int, requestMessagesPerDay: Int, groupsPerDay: Int, invitationsPerDay: Int, blocksPerDay: Int,
+    visitsPerDay: Int,
     requiresPlaceToken: Bool
   ) {
     self.requestMessages = requestMessages
@@ -80,6 +85,7 @@ public struct CliqueRules: Sendable, Equatable {
     self.maximumBlocked = maximumBlocked
     self.maximumPlaces = maximumPlaces
     self.requestsPerDay = requestsPerDay
+    self.requestMessagesPerDay = requestMessagesPerDay
     self.groupsPerDay = groupsPerDay
     self.invitationsPerDay = invitationsPerDay
     self.blocksPerDay = blocksPerDay

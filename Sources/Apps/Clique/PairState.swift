@@ -6,17 +6,20 @@
 ///
 ///     state                  message       accept   decline     disconnect  request timeout  cooldown over
 ///     none                   requested/me  ✗ none   ✗ none      =           =                =
-///     requested by me        = waits       ✗ mine   ✗ mine      none        none             =
+///     requested by me        = waits       ✗ mine   ✗ mine      none †      none             =
 ///     requested by them      active        active   declined/me ✗ answer    none             =
 ///     active                 = delivered   =        ✗ active    ended/me    =                =
 ///     declined by me, asking active        ✗ none   =           =           …quiet           …lapsed
 ///     declined by me, quiet  requested/me  ✗ none   =           =           =                none
 ///     declined by me, lapsed active        ✗ none   ✗ none      =           none             =
-///     declined by them, asking = unseen    ✗ mine   ✗ mine      …quiet      …quiet           …lapsed
+///     declined by them, asking = unseen    ✗ mine   ✗ mine      …quiet †    …quiet           …lapsed
 ///     declined by them, quiet  …asking     ✗ none   ✗ none      =           =                none
-///     declined by them, lapsed requested/me ✗ mine  ✗ mine      none        none             =
+///     declined by them, lapsed requested/me ✗ mine  ✗ mine      none †      none             =
 ///     ended by me            requested/me  ✗ none   ✗ none      =           =                =
 ///     ended by them          requested/me  ✗ none   ✗ none      none        =                =
+///
+/// `†`: my request is taken back, which is remembered of me as long as the request would have waited. A request that I
+/// begin meanwhile goes on with it (``CliqueTakenBack`` has the table of that): taken back and repeated, requests are one.
 ///
 /// A declined pair is in one of three silences. *Asking*: the cooldown runs, and the one who was declined sees a
 /// request of theirs waiting that nobody else sees. *Quiet*: the cooldown runs, and they see nothing. *Lapsed*: they
@@ -65,6 +68,8 @@ public enum PairState: Sendable, Hashable, Codable {
     /// Nothing is to be done, or it was done already.
     case unchanged
     case changed
+    /// The one who acts has taken their request back.
+    case takenBack
     /// The message waits in a request. Not seen: only its author sees it waiting.
     case waits(seen: Bool)
     /// The message is published. Not seen: for its author alone.
@@ -236,7 +241,7 @@ extension PairState.Standing {
       return (begins ? .declined(by: me.other, .lapsed) : next, .waits(seen: false))
     case .delivered: return (next, .delivered(seen: false))
     case .openedAndDelivered: return (next, .openedAndDelivered(seen: false))
-    case .refused, .unchanged, .changed, .opened: return (next, outcome)
+    case .refused, .unchanged, .changed, .takenBack, .opened: return (next, outcome)
     }
   }
 
@@ -268,9 +273,10 @@ extension PairState.Standing {
   private func afterDisconnect(by me: PairState.Side) -> Cell {
     switch self {
     case .none: (self, .unchanged)
-    case .requested(let asker): asker == me ? (.none, .changed) : (self, .refused(.awaitsAnswer))
+    case .requested(let asker): asker == me ? (.none, .takenBack) : (self, .refused(.awaitsAnswer))
     case .active: (.ended(by: me), .changed)
-    case .declined(let decliner, let silence): decliner == me || silence == .quiet ? (self, .unchanged) : withdrawn()
+    case .declined(let decliner, let silence):
+      decliner == me || silence == .quiet ? (self, .unchanged) : (withdrawn().0, .takenBack)
     case .ended(let leaver): leaver == me ? (self, .unchanged) : (.none, .changed)
     }
   }

@@ -16,6 +16,7 @@ extension Settings {
     @Setting public var maxBlocked: Int
     @Setting public var maxPlaces: Int
     @Setting public var maxRequestsPerDay: Int
+    @Setting public var maxRequestMessagesPerDay: Int
     @Setting public var maxGroupsPerDay: Int
     @Setting public var maxInvitationsPerDay: Int
     @Setting public var maxBlocksPerDay: Int
@@ -52,7 +53,12 @@ extension Settings {
       _maxPlaces = declare.integer("max_places", 20, in: 1...64, "Places that one person is in at once.")
       _maxRequestsPerDay = declare.integer(
         "max_requests_per_day", 200, in: 1...1_000_000,
-        "Requests that one person begins in a day, a quarter of them at once; one that is taken back counts.")
+        "Requests that one person begins in a day, a quarter of them at once; taken back and made again, they count once."
+      )
+      _maxRequestMessagesPerDay = declare.integer(
+        "max_request_messages_per_day", 300, in: 0...1_000_000,
+        "Messages that one person sends in a day to people who have not answered, a quarter of them at once; 0 is no limit."
+      )
       _maxGroupsPerDay = declare.integer(
         "max_groups_per_day", 40, in: 1...1_000_000,
         "Groups that one person founds, or joins by a link, in a day, a quarter of them at once.")

@@ -15,6 +15,7 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueBlocked = "clique.max_blocked"
   case cliquePlaces = "clique.max_places"
   case cliqueRequestsPerDay = "clique.max_requests_per_day"
+  case cliqueRequestMessagesPerDay = "clique.max_request_messages_per_day"
   case cliqueGroupsPerDay = "clique.max_groups_per_day"
   case cliqueInvitationsPerDay = "clique.max_invitations_per_day"
   case cliqueBlocksPerDay = "clique.max_blocks_per_day"

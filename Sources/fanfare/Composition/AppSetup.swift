@@ -26,9 +26,10 @@ enum AppSetup {
         maximumConversations: clique.maxConversations, maximumGroups: clique.maxGroups,
         maximumRequestsOut: clique.maxRequestsSent, maximumRequestsIn: clique.maxRequestsReceived,
         maximumBlocked: clique.maxBlocked, maximumPlaces: clique.maxPlaces,
-        requestsPerDay: clique.maxRequestsPerDay, groupsPerDay: clique.maxGroupsPerDay,
-        invitationsPerDay: clique.maxInvitationsPerDay, blocksPerDay: clique.maxBlocksPerDay,
-        visitsPerDay: clique.maxVisitsPerDay, requiresPlaceToken: clique.requirePlaceToken))
+        requestsPerDay: clique.maxRequestsPerDay, requestMessagesPerDay: clique.maxRequestMessagesPerDay,
+        groupsPerDay: clique.maxGroupsPerDay, invitationsPerDay: clique.maxInvitationsPerDay,
+        blocksPerDay: clique.maxBlocksPerDay, visitsPerDay: clique.maxVisitsPerDay,
+        requiresPlaceToken: clique.requirePlaceToken))
   }
 
   static func stateRules(_ settings: Settings) -> StateRules {

@@ -1,0 +1,223 @@
+public import Wire
+
+/// Whom Clique has notified of what (docs/CLIQUE.md, Notifications).
+///
+/// A notice goes to whoever sees what it is about, and to nobody else: not to who wrote it, not across a block, not of a
+/// request that reaches nobody, not of what a person has muted. So nobody learns of a decline or a block by what
+/// their devices are told. What is about one conversation has one subject, its chat, whatever stands there.
+extension Clique {
+  enum Topic {
+    static let message = "clique.message"
+    static let group = "clique.group"
+    static let mention = "clique.mention"
+    static let request = "clique.request"
+    static let accepted = "clique.accepted"
+  }
+
+  private static let chatPrefix: StaticString = "clique.chat:"
+
+  static func subject(of id: String) -> String { String(joining: chatPrefix, id) }
+
+  /// A user's name as another person may see it.
+  func shownName(of user: String, to reader: String, _ view: any AppView) throws(ClientError) -> String { user }
+
+  // MARK: What is told
+
+  /// Adds the notice of something that happened in a conversation, where people are notified at all.
+  func notify(_ user: String, _ topic: String, in id: String, _ draft: CliqueDraft) {
+    if rules.notifies { draft.add(.notify(AppNotice(topic: topic, subject: Self.subject(of: id), users: [user]))) }
+  }
+
+  /// Adds that there may be less to tell a user of a conversation than there was.
+  func acknowledge(_ user: String, in id: String, _ draft: CliqueDraft) {
+    if rules.notifies, !user.isEmpty { draft.add(.acknowledge(user: user, subject: Self.subject(of: id))) }
+  }
+
+  func acknowledged(_ users: [String], in id: String) -> [AppEffect] {
+    guard rules.notifies else { return [] }
+    let subject = Self.subject(of: id)
+    return users.filter { !$0.isEmpty }.map { .acknowledge(user: $0, subject: subject) }
+  }
+
+  /// The effects of a message between two people. Who writes has read.
+  ///
+  /// - Parameter isSeen: false: the message is for its author alone.
+  func notices(
+    of message: CliqueMessage, in pair: Pair, by side: PairState.Side, id: String, isSeen: Bool = true
+  ) -> [AppEffect] {
+    guard rules.notifies else { return [] }
+    let (subject, other) = (Self.subject(of: id), pair.user(side.other))
+    let read = AppEffect.acknowledge(user: pair.user(side), subject: subject)
+    if !isSeen || other.isEmpty || pair[mark: side.other].isMuted { return [read] }
+    let isMentioned = message.extras?.mentions.containsBytes(of: other) ?? false
+    let topic = isMentioned ? Topic.mention : Topic.message
+    return [.notify(AppNotice(topic: topic, subject: subject, users: [other])), read]
+  }
+
+  /// The effects of a message in a group.
+  ///
+  /// - Parameter hidden: the members who do not get it, because of blocks.
+  func notices(
+    of message: CliqueMessage, in group: Group, by user: String, hiddenFrom hidden: [String], id: String
+  ) -> [AppEffect] {
+    guard rules.notifies else { return [] }
+    let (subject, mentions) = (Self.subject(of: id), message.extras?.mentions ?? [])
+    var (mentioned, others): ([String], [String]) = ([], [])
+    for member in group.members where !member.absent && !member.mark.isMuted {
+      if member.user.hasSameBytes(as: user) || hidden.containsBytes(of: member.user) { continue }
+      if mentions.containsBytes(of: member.user) { mentioned.append(member.user) } else { others.append(member.user) }
+    }
+    var effects: [AppEffect] = []
+    for (topic, users) in [(Topic.mention, mentioned), (Topic.group, others)] where !users.isEmpty {
+      effects.append(.notify(AppNotice(topic: topic, subject: subject, users: users)))
+    }
+    return effects + [.acknowledge(user: user, subject: subject)]
+  }
+
+  /// Notes how many messages of a request have reached the one who is asked, or were read there. Nobody else can see it.
+  ///
+  /// - Returns: nil where no request waits for the user in this conversation.
+  func markRequest(
+    _ mark: CliqueCommand.Mark, isRead: Bool, by user: String, _ view: any AppView
+  ) throws(ClientError) -> AppDecision? {
+    let id = mark.conversation
+    guard let stored = try view.record(Pair.self, Key.pair(id)), let side = stored.side(of: user) else { return nil }
+    var pair = stored.advanced(to: view.now)
+    guard pair.state.sight(of: side) == .asked else { return nil }
+    var count: UInt64 = 0
+    for index in pair.waiting.indices where pair.waiting[index].seen {
+      count += 1
+      if count > mark.offset { continue }
+      pair.waiting[index].hasArrived = true
+      if isRead { pair.waiting[index].isRead = true }
+    }
+    if mark.offset > count {
+      throw ClientError.badRequest.saying("the request has \(count) messages; say how many of them have arrived")
+    }
+    if !rules.notifies || pair.waiting == stored.waiting { return AppDecision() }
+    var noted = stored
+    noted.waiting = pair.waiting
+    return AppDecision([.write(key: Key.pair(id), noted)] + acknowledged([user], in: id))
+  }
+
+  // MARK: What there is to tell
+
+  public func notification(
+    about subject: String, for user: String, _ view: any AppView
+  ) throws(ClientError) -> AppNotification? {
+    guard subject.utf8.starts(with: Self.chatPrefix.description.utf8) else { return nil }
+    let id = String(decoding: subject.utf8.dropFirst(Self.chatPrefix.utf8CodeUnitCount), as: UTF8.self)
+    guard CliqueCommand.isConversation(id) else { return nil }
+    return Self.isGroup(id)
+      ? try notification(ofGroup: id, for: user, view) : try notification(ofPair: id, for: user, view)
+  }
+
+  private func notification(
+    ofPair id: String, for user: String, _ view: any AppView
+  ) throws(ClientError) -> AppNotification? {
+    guard let pair = try view.record(Pair.self, Key.pair(id))?.advanced(to: view.now), let side = pair.side(of: user)
+    else { return nil }
+    let (mark, other) = (pair[mark: side], pair.user(side.other))
+    switch pair.state.sight(of: side) {
+    case .nothing, .asking, .ended, .blocked: return nil
+    case .asked:
+      let messages = pair.waiting(for: side)
+      let unheard = messages.filter { $0.hasArrived == nil }
+      guard let first = messages.first else { return nil }
+      return AppNotification(
+        topic: Topic.request, unacknowledged: unheard.count, unseen: messages.count { $0.isRead == nil },
+        since: unheard.first?.time ?? first.time, badge: try badge(of: user, view),
+        sender: try shownName(of: other, to: user, view), data: ["conversation": id])
+    case .active:
+      let unseen = try unseen(in: id, by: user, mark, since: nil, view)
+      if unseen.count > 0 { return try notification(of: unseen, Topic.message, in: id, mark, for: user, view) }
+      // The request of this one was accepted, and its messages are the newest in the chat: they have not come back to
+      // any device yet.
+      guard let opened = mark.last, opened.from.hasSameBytes(as: user), opened.offset > mark.unreadFrom,
+        unseen.last?.offset == opened.offset, !mark.isMuted, !other.isEmpty
+      else { return nil }
+      return AppNotification(
+        topic: Topic.accepted, unacknowledged: opened.offset > mark.delivered ? 1 : 0, unseen: 1,
+        since: pair.openedAt, badge: try badge(of: user, view), sender: try shownName(of: other, to: user, view),
+        data: Self.data(id, offset: opened.offset))
+    }
+  }
+
+  private func notification(
+    ofGroup id: String, for user: String, _ view: any AppView
+  ) throws(ClientError) -> AppNotification? {
+    guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user) else { return nil }
+    let mark = group.members[index].mark
+    let unseen = try unseen(in: id, by: user, mark, since: term(of: user, in: group, id, view), view)
+    return unseen.count == 0 ? nil : try notification(of: unseen, Topic.group, in: id, mark, for: user, view)
+  }
+
+  private func notification(
+    of unseen: Unseen, _ topic: String, in id: String, _ mark: Mark, for user: String, _ view: any AppView
+  ) throws(ClientError) -> AppNotification? {
+    guard let newest = unseen.last, !mark.isSilent(newest: newest.offset) else { return nil }
+    let shown = preview(of: newest)
+    return AppNotification(
+      topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
+      since: unseen.since, badge: try badge(of: user, view), sender: try shownName(of: shown.from, to: user, view),
+      text: shown.text, data: Self.data(id, offset: newest.offset))
+  }
+
+  private static func data(_ id: String, offset: UInt64) -> [String: String] {
+    ["channel": subject(of: id), "conversation": id, "offset": String(offset)]
+  }
+
+  /// What waits for the user in all conversations, as ``Totals`` count it.
+  private func badge(of user: String, _ view: any AppView) throws(ClientError) -> Int {
+    let totals = try totals(of: user, view)
+    return totals.messages + totals.requests
+  }
+
+  /// What a person has not seen of a conversation, up to ``maximumUnread`` messages.
+  private struct Unseen {
+    var count = 0
+    /// Those of them that have reached no device.
+    var unacknowledged = 0
+    /// When the oldest of these was published; of all, where each has reached a device.
+    var since: Int64 = 0
+    var isMentioned = false
+    /// The newest message that the person sees, seen or not.
+    var last: Publication?
+  }
+
+  /// Counts as the list does (``newest(_:seenBy:since:after:counting:_:)``): whoever writes has read.
+  private func unseen(
+    in id: String, by user: String, _ mark: Mark, since term: Int?, _ view: any AppView
+  ) throws(ClientError) -> Unseen {
+    let bars = Tag.bars(user)
+    var count = 8
+    while true {
+      let publications = try view.newest(count, of: Channels.chat(id)).map { $0.shown(to: user) }
+      var unseen = Unseen()
+      var isAll = publications.count < count || count == Self.maximumUnread
+      for publication in publications
+      where Self.isMessage(publication) && Self.isSeen(publication, by: user, since: term) {
+        if unseen.last == nil { unseen.last = publication }
+        let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false
+        if isOwn || publication.offset <= mark.unreadFrom {
+          isAll = true
+          break
+        }
+        unseen.count += 1
+        let isHeard = publication.offset <= mark.delivered
+        if !isHeard { unseen.unacknowledged += 1 }
+        if !isHeard || unseen.unacknowledged == 0 { unseen.since = publication.time }
+        if publication.tags[Tag.mentions]?.contains(bars) ?? false { unseen.isMentioned = true }
+      }
+      if isAll { return unseen }
+      count = Self.maximumUnread
+    }
+  }
+}
+
+extension Clique.Mark {
+  var isMuted: Bool { keeping?.isMuted ?? false }
+
+  /// Whether nothing is told of the conversation: it is muted, or it shows as archived.
+  func isSilent(newest: UInt64) -> Bool { isMuted || keeping?.isArchived(newest: newest) ?? false }
+}
