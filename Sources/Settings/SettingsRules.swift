@@ -248,6 +248,7 @@ struct SettingsRules {
     if options.forcePushJoinLeave, !options.joinLeave {
       report(channel.place(\.forcePushJoinLeave), "is true, but join_leave is not; add \"join_leave\": true")
     }
+    if let fault = NotificationFaults.ofChannel(options, settings.push) { report(channel.place(\.push), fault) }
     checkLane(channel)
     checkMap(channel)
     checkQuota(channel)
