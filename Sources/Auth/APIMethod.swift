@@ -43,6 +43,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case userUnsuspend = "user_unsuspend"
   case userSuspensions = "user_suspensions"
   case pushSend = "push_send"
+  case pushNotify = "push_notify"
   case why
 
   /// Methods that a key is given with one word.
@@ -65,7 +66,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     /// What moderators see and do: reports of people with the messages that were reported, and
     /// suspensions.
     case moderation
-    /// What has notifications sent to devices that the call names.
+    /// What has notifications sent, to devices that the call names or to people.
     case push
     case all
 
@@ -83,7 +84,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
     case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
-    case .pushSend: .push
+    case .pushSend, .pushNotify: .push
     }
   }
 
@@ -107,7 +108,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
       .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
-      .userSuspensions, .pushSend:
+      .userSuspensions, .pushSend, .pushNotify:
       .noChannel
     }
   }

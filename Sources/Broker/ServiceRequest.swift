@@ -142,6 +142,7 @@ enum ServiceRequest {
     case "webhook_given_up": return .webhooks(try webhooks(method, parameters))
     case "webhook_resend": return try once(parameters, .webhooks(try webhooks(method, parameters)))
     case PushMethod.name: return try once(parameters, .push(try PushMethod.read(fields)))
+    case NotifyOrder.name: return try once(parameters, .push(try NotifyOrder.read(fields)))
     case let method where UserMethod(rawValue: method) != nil:
       let request = BrokerRequest.user(try UserMethod.read(method, fields))
       return UserMethod(rawValue: method)?.isDoneOnce == true ? try once(parameters, request) : request
@@ -153,7 +154,7 @@ enum ServiceRequest {
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
           + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair, "
           + "clique_groups, clique_unblock, clique_reports, clique_report, clique_report_settle, "
-          + "user_suspend, user_unsuspend, user_suspensions, state_thread and push_send")
+          + "user_suspend, user_unsuspend, user_suspensions, state_thread, push_send and push_notify")
     }
   }
 

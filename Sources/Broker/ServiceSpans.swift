@@ -31,7 +31,7 @@ extension BrokerRequest {
     case .webhooks(.givenUp): "webhook_given_up"
     case .webhooks(.resend): "webhook_resend"
     case .user(let request): request.grant
-    case .push: "push_send"
+    case .push(let push): push.method == .send ? PushMethod.name : NotifyOrder.name
     case .subscribe, .unsubscribe, .receipt, .unread, .report: "request"
     }
   }

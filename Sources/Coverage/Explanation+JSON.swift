@@ -16,6 +16,7 @@ extension Explanation {
       writer.list("subscriptions") { writer in
         for device in devices { writer.object { write(device, &$0) } }
       }
+      if let notifications { writer.write("notifications", raw: notifications) }
       if !notes.isEmpty {
         writer.list("notes") { writer in for sentence in noteSentences { writer.write(element: sentence) } }
       }

@@ -41,6 +41,10 @@ public struct Explanation: Sendable, Equatable {
   /// One that the user had before the publication, and that had ended, where the verdict is `away`.
   public var notes: [Note]
 
+  /// What happened to the user's notifications about the channel, as the app of notifications writes it in JSON; nil: it
+  /// is not told, or notifications are off.
+  public var notifications: [UInt8]?
+
   /// What limits the answer.
   public enum Note: Sendable, Equatable {
     /// The publication is of a former epoch, so the broker cannot say whether there was one.

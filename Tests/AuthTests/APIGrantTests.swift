@@ -16,7 +16,7 @@ struct APIGrantTests {
   private static let moderation = [
     "clique_reports", "clique_report", "clique_report_settle", "user_suspend", "user_unsuspend", "user_suspensions",
   ]
-  private static let push = ["push_send"]
+  private static let push = ["push_send", "push_notify"]
   private static let every = read + write + control + inspect + webhooks + privacy + support + moderation + push
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {

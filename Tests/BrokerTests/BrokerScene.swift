@@ -48,6 +48,8 @@ final class BrokerScene {
   private(set) var forgotten: [[String]] = []
   /// What notifications were to be sent, each with its number.
   private(set) var notifications: [(request: PushRequest, number: UInt64)] = []
+  /// What the app of notifications has sent.
+  private(set) var sends: [PushSend] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -158,6 +160,7 @@ final class BrokerScene {
       case .forget(let users): forgotten.append(users)
       case .readPicture(let part, _): pictureParts.append(part)
       case .notify(let request, let number): notifications.append((request, number))
+      case .push(let send): sends.append(send)
       }
     }
   }

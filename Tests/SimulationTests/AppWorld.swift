@@ -222,7 +222,7 @@ final class AppWorld {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
-      case .tap, .answer, .search, .post, .forget, .readPicture, .notify: break
+      case .tap, .answer, .search, .post, .forget, .readPicture, .notify, .push: break
       }
     }
   }

@@ -264,7 +264,7 @@ final class World {
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
         why?.published(publication, on: channel, epoch)
-      case .answer, .search, .post, .forget, .readPicture, .notify: break
+      case .answer, .search, .post, .forget, .readPicture, .notify, .push: break
       }
     }
   }

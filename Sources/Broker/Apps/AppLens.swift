@@ -85,11 +85,15 @@ final class AppLens: AppView {
     try core.existing(channel, in: &turn)?.map?.publications ?? []
   }
 
+  func isSuspended(_ user: String) throws(ClientError) -> Bool {
+    core.revocations?.table.suspension(of: user) != nil
+  }
+
   func notification(
     of topic: String, about subject: String, for user: String
   ) throws(ClientError) -> AppNotification? {
     guard let end = topic.utf8.firstIndex(of: UInt8(ascii: ".")), let other = core.hosts[String(topic[..<end])],
-      other !== host, core.revocations?.table.suspension(of: user) == nil
+      other !== host
     else { return nil }
     return try core.consult(other, in: &turn) { (lens) throws(ClientError) in
       try other.app.notification(about: subject, for: user, lens)

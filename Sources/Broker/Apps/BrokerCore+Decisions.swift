@@ -38,7 +38,8 @@ extension BrokerCore {
   ) throws(ClientError) {
     if let notices, notices.host === host { notices.noteOpen(in: decision, at: turn.time.monotonic) }
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
-    if marks.isEmpty, let index = decision.onlyEntry(withNotices: notices != nil), case .publish(let publication) = decision.effects[index],
+    if marks.isEmpty, let index = decision.onlyEntry(withNotices: notices != nil),
+      case .publish(let publication) = decision.effects[index],
       host.recordsState.sequencer.isIdle
     {
       return try publish(publication, by: decision, of: host, for: requester, in: &turn)

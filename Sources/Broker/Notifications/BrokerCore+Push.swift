@@ -28,6 +28,7 @@ extension BrokerCore {
   func push(_ request: PushRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
     // Gateways ask in clients' names, and clients send no notifications.
     guard requester.origin == nil else { throw .methodNotFound }
+    if request.method == .notify { return try notifyUsers(request, for: requester, in: &turn) }
     guard pushRequests.count < PushRequests.most else {
       throw .tooManyRequests.saying(
         "\(PushRequests.most) calls of push_send are under way, as many as may; call again in a moment")

@@ -193,4 +193,3 @@ struct PushAnswerTry: Equatable {
   /// Answers that may wait for that; one more is dropped.
   static let most = 1000
 }
-

@@ -8,6 +8,8 @@ struct WhyQuestion: Equatable {
   var user: String
   var facts: PublicationFacts
   var mayKnowExclusions: Bool
+  /// What happened to the user's notifications about the channel, as JSON; nil: it is not told.
+  var notifications: [UInt8]?
 }
 
 /// Whether a publication reached a user, and why not. The broker knows the publication, the gateways know the user's
@@ -20,7 +22,11 @@ extension BrokerCore {
     guard !request.user.isEmpty else { throw .badRequest.saying("why needs the user") }
     guard request.offset > 0 else { throw .badRequest.saying("offset is the publication's number, from 1") }
     let facts = try facts(of: request, in: &turn)
-    let question = WhyQuestion(user: request.user, facts: facts, mayKnowExclusions: request.mayKnowExclusions)
+    var question = WhyQuestion(user: request.user, facts: facts, mayKnowExclusions: request.mayKnowExclusions)
+    // Where an app keeps something from people, what it did not notify them of would tell of it.
+    if !facts.isApps || request.mayKnowExclusions {
+      question.notifications = try noticeLines(about: request.channel, of: request.user, in: &turn)
+    }
     let query = CoverageQuery(user: request.user, channel: request.channel, position: facts.position)
     try begin(.coverage(query), for: requester, question: question, in: &turn)
   }
@@ -56,9 +62,10 @@ extension BrokerCore {
   /// The answer, when the gateways have told what they know.
   func explain(_ question: WhyQuestion?, _ found: [CoverageFindings], unanswered: UInt32) -> BrokerResponse {
     guard let question else { return .failed(.internalError) }
-    let explanation = Explanation(
+    var explanation = Explanation(
       question.facts, user: question.user, found: found, unanswered: unanswered,
       mayKnowExclusions: question.mayKnowExclusions)
+    explanation.notifications = question.notifications
     return .result(explanation.json)
   }
 }

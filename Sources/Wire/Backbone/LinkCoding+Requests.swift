@@ -82,6 +82,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(prefix)
     case .push(let push):
       sink.write(byte: RequestKind.push.rawValue)
+      sink.write(byte: push.method.rawValue)
       sink.write(push.arguments)
     case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
       .user, .why:
@@ -239,7 +240,9 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .push: return .push(.init(arguments: try reader.readBytes()))
+    case .push:
+      guard let method = PushRequest.Method(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+      return .push(.init(arguments: try reader.readBytes(), method: method))
     case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
       .user, .why:
       return try readRare(kind, from: &reader)

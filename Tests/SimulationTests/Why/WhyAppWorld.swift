@@ -145,7 +145,7 @@ final class WhyAppWorld {
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication): published(publication, on: channel, epoch)
       case .answer(let tag, let response): answers[tag.number] = response
-      case .search, .post, .forget, .readPicture, .notify: break
+      case .search, .post, .forget, .readPicture, .notify, .push: break
       }
     }
   }
