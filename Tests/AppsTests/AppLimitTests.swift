@@ -58,6 +58,7 @@ struct AppLimitTests {
       try clique({ $0.maximumRequestsOut = 1 }, [Self.send("ann", "bob"), Self.send("ann", "eve")]),
       try clique({ $0.maximumRequestsIn = 1 }, [Self.send("ann", "eve"), Self.send("bob", "eve")]),
       try clique({ $0.requestsPerDay = 4 }, [Self.send("ann", "bob"), Self.send("ann", "eve")]),
+      try clique({ $0.requestMessagesPerDay = 4 }, [Self.send("ann", "bob"), Self.send("ann", "eve")]),
       try clique({ $0.maximumBlocked = 1 }, [Self.block("ann", "bob"), Self.block("ann", "eve")]),
       try clique({ $0.blocksPerDay = 4 }, [Self.block("ann", "bob"), Self.block("ann", "eve")]),
       try clique({ _ in }, [("ann", "search", #"{"text":"\#(String(repeating: "x", count: 257))"}"#)]),
@@ -65,8 +66,8 @@ struct AppLimitTests {
     #expect(
       found == [
         .cliqueRequestMessages, .cliqueRequestCharacters, .cliqueMessageCharacters, .cliqueConversations,
-        .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
-        .cliqueSearchText,
+        .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueRequestMessagesPerDay,
+        .cliqueBlocked, .cliqueBlocksPerDay, .cliqueSearchText,
       ])
     // Nothing is counted of what is within the limits.
     #expect(try clique({ $0.maximumRequestsIn = 1 }, [Self.send("ann", "eve")]) == nil)
@@ -159,8 +160,9 @@ struct AppLimitTests {
   func complete() {
     let shown: Set<AppLimit> = [
       .cliqueRequestMessages, .cliqueRequestCharacters, .cliqueMessageCharacters, .cliqueConversations,
-      .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
-      .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay,
+      .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueRequestMessagesPerDay,
+      .cliqueBlocked, .cliqueBlocksPerDay, .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay,
+      .cliqueInvitationsPerDay,
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
       .stateReceived, .stateReceivedPerDay,  // StateReceivingTests shows them.
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,

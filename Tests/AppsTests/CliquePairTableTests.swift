@@ -26,6 +26,7 @@ private enum Words {
     case "opened+delivered": .openedAndDelivered(seen: true)
     case "opened+delivered-unseen": .openedAndDelivered(seen: false)
     case "changed": .changed
+    case "takenBack": .takenBack
     case "same": .unchanged
     default: PairState.Refusal(rawValue: String(word)).map { .refused($0) }
     }
@@ -65,7 +66,7 @@ struct CliquePairTableTests {
     ],
     // requested me
     [
-      "requested me: waits", "requested me: ownRequest", "requested me: ownRequest", "none: changed", "none: changed",
+      "requested me: waits", "requested me: ownRequest", "requested me: ownRequest", "none: takenBack", "none: changed",
       "requested me: same",
     ],
     // requested them
@@ -95,7 +96,7 @@ struct CliquePairTableTests {
     // declined them asking
     [
       "declined them asking: waits-unseen", "declined them asking: ownRequest", "declined them asking: ownRequest",
-      "declined them quiet: changed", "declined them quiet: changed", "declined them lapsed: changed",
+      "declined them quiet: takenBack", "declined them quiet: changed", "declined them lapsed: changed",
     ],
     // declined them quiet
     [
@@ -104,7 +105,7 @@ struct CliquePairTableTests {
     ],
     // declined them lapsed
     [
-      "requested me: waits", "declined them lapsed: ownRequest", "declined them lapsed: ownRequest", "none: changed",
+      "requested me: waits", "declined them lapsed: ownRequest", "declined them lapsed: ownRequest", "none: takenBack",
       "none: changed", "declined them lapsed: same",
     ],
     // ended me
@@ -231,7 +232,7 @@ struct CliquePairTableTests {
     case .waits: .waits(seen: true)
     case .delivered: .delivered(seen: true)
     case .openedAndDelivered: .openedAndDelivered(seen: true)
-    case .refused, .unchanged, .changed, .opened: outcome
+    case .refused, .unchanged, .changed, .takenBack, .opened: outcome
     }
   }
 

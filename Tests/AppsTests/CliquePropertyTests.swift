@@ -34,7 +34,7 @@ struct CliquePropertyTests {
       "history \(history ?? ["-"])", "found \(try ["m", "c", "e"].map { try scene.found(user, $0) })",
       "receipts \(try scene.members(user, "receipts", id))", "typing \(try scene.members(user, "typing", id))",
       "reactions \(try scene.members(user, "reactions", id))",
-      "list \(try scene.entry(user, "list", id) ?? "-")",
+      "list \(try scene.entry(user, "list", id) ?? "-")", "devices \(try scene.devices(user, [id]))",
     ]
   }
 
@@ -80,7 +80,7 @@ struct CliquePropertyTests {
   @Test("bob cannot tell whether ann is silent, declines or blocks", arguments: 0..<80)
   func indistinguishable(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed))
-    let (silent, other) = (CliqueScene(), CliqueScene())
+    let (silent, other) = (CliqueScene(.notifying), CliqueScene(.notifying))
     for scene in [silent, other] { try begin(scene, seed % 4) }
     let id = silent.pair("ann", "bob")
     var hostile = 0
@@ -111,7 +111,7 @@ struct CliquePropertyTests {
   @Test("in a group, bob cannot tell whether ann is silent or has blocked him", arguments: 0..<40)
   func indistinguishableInGroup(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed) + 500)
-    let (silent, other) = (CliqueScene(), CliqueScene())
+    let (silent, other) = (CliqueScene(.notifying), CliqueScene(.notifying))
     var id = ""
     for scene in [silent, other] {
       for (a, b) in [("ann", "bob"), ("ann", "eve"), ("bob", "eve")] { _ = try scene.befriend(a, b) }
@@ -188,7 +188,7 @@ struct CliquePropertyTests {
   @Test("both sides' lists, channels and counts fit together at each step", arguments: 0..<80)
   func consistent(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed) + 1000)
-    let scene = CliqueScene()
+    let scene = CliqueScene(.notifying)
     let id = scene.pair("ann", "bob")
     var unheard: Set<String> = []
     for count in 0..<120 {
@@ -274,7 +274,7 @@ struct CliquePropertyTests {
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)
   func fuzz(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed) + 2000)
-    let scene = CliqueScene()
+    let scene = CliqueScene(.notifying)
     let id = try scene.befriend("ann", "bob")
     let valid = [
       #"{"to":"bob","text":"a\u00e9\ud83d\ude00\ud800","key":"k"}"#, #"{"conversation":"\#(id)","text":"hi"}"#,

@@ -17,6 +17,9 @@ final class CliqueScene: AppView {
   private(set) var changes: [(channel: ChannelName, text: String)] = []
   /// What webhooks were told.
   private(set) var told: [String] = []
+  /// Who was notified of what, and who acknowledged what: `bob clique.message clique.chat:p…`, `bob clique.chat:p…`.
+  private(set) var notified: [String] = []
+  private(set) var acknowledged: [String] = []
   private var published: Set<String> = []
   private var calls = 0
   /// How often a record was asked for.
@@ -101,7 +104,9 @@ final class CliqueScene: AppView {
       case .publish(let publication): publish(publication)
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
-      case .refresh, .touch, .scrub, .discardPictures, .notify, .acknowledge, .push: break
+      case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
+      case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
+      case .refresh, .touch, .scrub, .discardPictures, .push: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -237,6 +242,17 @@ final class CliqueScene: AppView {
     }
   }
 
+  /// All that somebody's devices are notified of, in order, and what there is to tell of conversations now.
+  func devices(_ user: String, _ ids: [String]) throws -> [String] {
+    try notified.filter { $0.hasPrefix(user + " ") }
+      + acknowledged.filter { $0.hasPrefix(user + " ") }.map { "known " + $0 }
+      + ids.map { "to tell \(try notification(user, $0).map { "\($0)" } ?? "-")" }
+  }
+
+  func notification(_ user: String, _ id: String) throws -> AppNotification? {
+    try app.notification(about: "clique.chat:" + id, for: user, self)
+  }
+
   func pair(_ a: String, _ b: String) -> String { CliqueIdentifier.ordered(a, b) }
 
   /// An open conversation.
@@ -244,6 +260,15 @@ final class CliqueScene: AppView {
     try call(a, "send", #"{"to":"\#(b)","text":"hello"}"#)
     try call(b, "accept", #"{"person":"\#(a)"}"#)
     return pair(a, b)
+  }
+}
+
+extension CliqueRules {
+  /// As the others, and people are notified.
+  static var notifying: CliqueRules {
+    var rules = CliqueRules()
+    rules.notifies = true
+    return rules
   }
 }
 

@@ -21,7 +21,7 @@ struct CliqueTraceTests {
   }
 
   private struct World {
-    let scene = CliqueScene()
+    let scene = CliqueScene(.notifying)
     let pair: String
     var groups: [String] = []
 
@@ -63,6 +63,7 @@ struct CliqueTraceTests {
           seen.append("\(namespace) \(try scene.isAdmitted("bob", "clique.\(namespace):\(id)"))")
         }
       }
+      seen += try scene.devices("bob", [pair] + groups)
       seen.append("found \(try ["m", "e"].map { try scene.found("bob", $0) })")
       seen.append("blocked \(try scene.entry("bob", "blocked", "ann") ?? "-")")
       seen.append("crossing \(try scene.entry("bob", "crossings", "ann") ?? "-")")

@@ -29,6 +29,9 @@ final class StateScene: AppView {
   private(set) var scrubs = 0
   /// What webhooks were told.
   private(set) var told: [String] = []
+  /// Who was notified of what, and who acknowledged what: `bob state.sealed state.with:ada`, `bob state.with:ada`.
+  private(set) var notified: [String] = []
+  private(set) var acknowledged: [String] = []
   private(set) var writesOfLastDecision: [String] = []
   /// How often a record was asked for.
   private(set) var lookups = 0
@@ -179,7 +182,9 @@ final class StateScene: AppView {
     }
     for effect in decision.effects {
       switch effect {
-      case .write, .notify, .acknowledge, .push: break
+      case .write, .push: break
+      case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
+      case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
       case .erase(let key): records[Array(key.utf8)] = nil
       case .publish(let publication):
         let object = try JSONSerialization.jsonObject(with: Data(publication.data))
@@ -213,6 +218,11 @@ final class StateScene: AppView {
 
   func notices(_ user: String) -> [String] {
     published.filter { $0.channel == "state.events:" + user }.compactMap { $0.data["event"] as? String }
+  }
+
+  /// What there is to tell a user of the thread with another now.
+  func notification(_ user: String, _ other: String) throws -> AppNotification? {
+    try app.notification(about: "state.with:" + other, for: user, self)
   }
 
   /// The key that a gateway gets for a user, or nil.

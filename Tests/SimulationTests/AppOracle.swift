@@ -191,6 +191,11 @@ struct AppCoverage {
   var found = 0
   var clean = 0
   var gatewayCrashes = 0
+  /// Groups that were founded, joined by a link, and left or lost; messages in them.
+  var groups = 0
+  var joined = 0
+  var left = 0
+  var groupMessages = 0
 
   mutating func add(_ other: AppCoverage) {
     messages += other.messages
@@ -213,6 +218,10 @@ struct AppCoverage {
     found += other.found
     clean += other.clean
     gatewayCrashes += other.gatewayCrashes
+    groups += other.groups
+    joined += other.joined
+    left += other.left
+    groupMessages += other.groupMessages
   }
 
   /// The things that never happened.

@@ -160,7 +160,7 @@ extension AppWorld {
         oracle.sent(command.text, channel: AppOracle.name("clique.chat:" + id), offset: UInt64(offset))
       case "clique.accept": coverage.opened += 1
       case "state.send": if object?["phase"] as? String == "revealed" { coverage.revealed += 1 }
-      default: break
+      default: answeredInGroup(command, object)
       }
     case .failed(let error):
       coverage.refused += 1

@@ -65,6 +65,7 @@ extension AppWorld {
     }
     judgeAcknowledgements()
     judgeLists()
+    judgeGroups()
     if let log { for complaint in ledger.compare(log.store) { fail(complaint) } }
     for channel in ledger.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
   }
@@ -170,7 +171,7 @@ extension AppWorld {
 }
 
 /// What the app Clique would see in a broker that has just opened the disk.
-private final class DiskView: AppView {
+final class DiskView: AppView {
   let ledger: Ledger
   let now: Int64
 

@@ -105,6 +105,7 @@ extension AppWorld {
     }
     let others = Self.people.filter { $0 != phone.user }
     let other = others[Int.random(in: 0..<others.count, using: &random)]
+    if hasGroups, random.chance(12) { return actInGroup(phone, other) }
     let person = #"{"person":"\#(other)"}"#
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<36: say(phone, other)
@@ -181,7 +182,8 @@ extension AppWorld {
   func channels(of phone: Phone) -> [ChannelName] {
     let own = ["clique.list", "clique.blocked", "state.threads", "state.events"]
       .map { AppOracle.name($0 + ":" + phone.user) }
-    return own + Self.people.filter { $0 != phone.user }.map { AppOracle.chat(phone.user, $0) } + extraChannels(phone)
+    return own + Self.people.filter { $0 != phone.user }.map { AppOracle.chat(phone.user, $0) } + groupChats(of: phone)
+      + extraChannels(phone)
   }
 
   func follow(_ phone: Phone, all: Bool = false) {

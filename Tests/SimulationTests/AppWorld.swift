@@ -38,6 +38,10 @@ final class AppWorld {
   var faults = true
   /// Phones note joins and leaves too (``Phone/heard``).
   var notesPresence = false
+  /// People found groups, and do everything with them.
+  var hasGroups = false
+  /// Links into groups that somebody has got.
+  var groupLinks: [String] = []
   /// Channels that a phone follows beside those that every phone does.
   var extraChannels: (Phone) -> [ChannelName] = { _ in [] }
   private(set) var disk = World.newDisk.copied()

@@ -51,7 +51,8 @@ enum AppCommandExample {
       "state.send",
       #"{"to":"bob","front":"\#(front)","rear":"\#(rear)","caption":"👩‍👩‍👧 at sea","reply_limit":-5,"key":"k"}"#
     ),
-    ("state.seen", #"{"with":"bob"}"#), ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
+    ("state.seen", #"{"with":"bob"}"#), ("state.delivered", #"{"with":"bob"}"#),
+    ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
     ("state.cancel", #"{"to":"bob"}"#), ("state.cancel", #"{"to":"bob","pictures":["\#(front)","\#(rear)"]}"#),
     ("state.discard", #"{"pictures":["\#(front)"]}"#), ("state.discard", #"{"pictures":[]}"#),
     ("state.react", #"{"with":"bob","reaction":"👩🏽‍🚀"}"#), ("state.react", #"{"with":"bob"}"#),

@@ -50,10 +50,13 @@ extension StateApp {
           "\(rules.openRecorders) recorders are open; send what was recorded, or give some up with state.cancel")
       }
     }
+    // Who begins to record has seen what waits.
+    var thread = visit.now
+    thread.hear(visit.me)
     let reply = StateBeginReply(
       at: recording.at, limit: recording.limit, deadline: recording.deadline, now: view.now)
     return AppDecision(
-      try change(from: visit.before, to: visit.now, view, visit.own(person)),
+      try change(from: visit.before, to: thread, view, visit.own(person)),
       reply: try StateJSON.encode(reply))
   }
 
@@ -143,6 +146,7 @@ extension StateApp {
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
     thread.adopt(shape)
+    if event == .seen { thread.hear(visit.me, isSeen: true) }
     return AppDecision(try change(from: visit.before, to: thread, view, visit.own(own)))
   }
 
@@ -178,12 +182,13 @@ extension StateApp {
     _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
+    if rules.notifies { thread.takeNews(after: before, at: view.now) } else { thread.told = nil }
     thread.due = thread.nextDue
     let people = thread.people
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
     var effects = try counted(from: before, to: thread, without: gone, view, records)
     if thread == before { return effects }
-    effects += events(from: before, to: thread)
+    effects += events(from: before, to: thread) + notices(from: before, to: thread)
     // From here on the thread's record itself says who blocks whom.
     let bar = StateBar.key(of: people)
     if before.blocks.low || before.blocks.high, try view.record(StateBar.self, bar) != nil {

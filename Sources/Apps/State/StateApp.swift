@@ -43,6 +43,7 @@ public struct StateApp: App {
     case .begin(let user): try begin(with: user, call, view)
     case .send(let send): try self.send(send, call, view)
     case .seen(let user): try see(user, call, view)
+    case .delivered(let user): try delivered(user, call, view)
     case .settings(let limit): try settings(limit, call, view)
     case .block(let user): try block(user, call, view)
     case .unblock(let user): try unblock(user, call, view)

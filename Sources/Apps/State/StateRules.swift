@@ -36,6 +36,9 @@ public struct StateRules: Sendable, Equatable {
   /// How often in a minute one user may open recorders, set and lift blocks, and change settings.
   public var changesPerMinute: Int
 
+  /// Whether people are notified of what happens while they are away (``AppEffect/notify(_:)``).
+  public var notifies = false
+
   public init(
     lifetime: Int64, revealLifetime: Int64, recordLimit: Int64, uploadGrace: Int64, pictureLifetime: Int64,
     unsentPictures: Int, pictureBytes: Int64, openRecorders: Int, waitingThreads: Int, receivedThreads: Int,

@@ -11,6 +11,8 @@ public struct StateThread: AppRecord {
   var seen = Both(false)
   var blocks = Both(false)
   var sent = Both<Sent?>(nil)
+  /// What each of the two is to be told; nil: nothing, or nobody is notified. Records of earlier versions have none.
+  var told: Both<StateNews?>?
   public var due: Int64?
 
   /// What stands between the two, with its contents. The type has no place for contents that can be read before the
@@ -148,8 +150,8 @@ extension StateThread {
     }
   }
 
-  /// When the standing changes by itself, in milliseconds since 1970; nil: never.
-  var nextDue: Int64? { standing == nil ? nil : until }
+  /// When the standing changes by itself, or its end is to be told, in milliseconds since 1970; nil: never.
+  var nextDue: Int64? { standing == nil ? nil : min(until, warningDue ?? until) }
 }
 
 extension Int64 {

@@ -9,6 +9,7 @@ extension StateCommand {
     case .begin: self = .begin(to: try fields.person("to", besides: user))
     case .send: self = .send(try Send(fields, user))
     case .seen: self = .seen(with: try fields.person("with", besides: user))
+    case .delivered: self = .delivered(with: try fields.person("with", besides: user))
     case .settings: self = .settings(limit: try fields.number("limit"))
     case .block: self = .block(try fields.person("user", besides: user))
     case .unblock: self = .unblock(try fields.person("user", besides: user))

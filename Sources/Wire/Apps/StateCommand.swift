@@ -4,6 +4,8 @@ public indirect enum StateCommand: Sendable, Equatable {
   case begin(to: String)
   case send(Send)
   case seen(with: String)
+  /// A device of the caller's has what is new in the thread.
+  case delivered(with: String)
   /// - limit: milliseconds; nil changes nothing, 0 sets the server's own limit.
   case settings(limit: Int64?)
   case block(String)
@@ -27,13 +29,14 @@ public indirect enum StateCommand: Sendable, Equatable {
   public enum Method: UInt8, Sendable, CaseIterable {
     case begin = 1
     case send, seen, settings, block, unblock, addPicture, uploadKey, pictureKey, gonePictures
-    case react, cancel, discard, discardUpload
+    case react, cancel, discard, discardUpload, delivered
 
     public var name: String {
       switch self {
       case .begin: "state.begin"
       case .send: "state.send"
       case .seen: "state.seen"
+      case .delivered: "state.delivered"
       case .settings: "state.settings"
       case .block: "state.block"
       case .unblock: "state.unblock"
@@ -113,6 +116,7 @@ public indirect enum StateCommand: Sendable, Equatable {
     case .begin: .begin
     case .send: .send
     case .seen: .seen
+    case .delivered: .delivered
     case .settings: .settings
     case .block: .block
     case .unblock: .unblock
@@ -131,7 +135,7 @@ public indirect enum StateCommand: Sendable, Equatable {
   public var isGateways: Bool {
     switch self {
     case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload: true
-    case .begin, .send, .seen, .settings, .block, .unblock, .react, .cancel, .discard: false
+    case .begin, .send, .seen, .delivered, .settings, .block, .unblock, .react, .cancel, .discard: false
     }
   }
 

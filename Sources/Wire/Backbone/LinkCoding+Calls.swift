@@ -220,7 +220,8 @@ extension ByteReader {
 extension StateCommand {
   fileprivate func write(to sink: inout some ByteSink) {
     switch self {
-    case .begin(let user), .seen(let user), .block(let user), .unblock(let user): sink.write(user)
+    case .begin(let user), .seen(let user), .delivered(let user), .block(let user), .unblock(let user):
+      sink.write(user)
     case .send(let send):
       sink.write(send.to)
       sink.write(send.front)
@@ -265,6 +266,7 @@ extension StateCommand {
             ? .init(text: try reader.readString(), characters: Int(try reader.readLimit())) : nil,
           replyLimit: try reader.readOptionalTime(), key: try reader.readOptionalString()))
     case .seen: self = .seen(with: try reader.readString())
+    case .delivered: self = .delivered(with: try reader.readString())
     case .settings: self = .settings(limit: try reader.readOptionalTime())
     case .block: self = .block(try reader.readString())
     case .unblock: self = .unblock(try reader.readString())
