@@ -134,6 +134,22 @@ struct SettingDeclarations {
     list(name, meaning) { element($0) == nil ? fault($0) : nil }.map { $0.compactMap(element) }
   }
 
+  /// A list of objects whose members are texts, empty where nobody gives one.
+  ///
+  /// - Parameters:
+  ///   - names: of the members, each of which may be left out.
+  ///   - fault: what is wrong with an object; nil: nothing.
+  mutating func objects<Element>(
+    _ name: String, with names: [String], _ meaning: String, of element: ([String: String]) -> Element,
+    fault: (Element) -> String?
+  ) -> Setting<[Element]> {
+    let setting = declare(name, .objects(names), .objects([]), meaning) {
+      if case .objects(let values) = $0 { values.map(element) } else { nil }
+    }
+    for fault in setting.wrappedValue.compactMap(fault) { report(setting.place, fault) }
+    return setting
+  }
+
   private mutating func number(
     _ name: String, _ kind: SettingKey.Kind, _ standard: Int, _ meaning: String
   ) -> Setting<Int> {

@@ -10,6 +10,8 @@ struct SettingKey: Sendable {
     case string
     case choice([String])
     case strings
+    /// A list of objects whose members are texts of these names.
+    case objects([String])
   }
 
   /// The names of the sections and then of the key. A namespace's name is one element, dots and all.
@@ -49,6 +51,7 @@ enum SettingValue: Sendable, Equatable {
   case int(Int)
   case string(String)
   case strings([String])
+  case objects([[String: String]])
 }
 
 func kibibytes(_ count: Int) -> Int { count * 1024 }

@@ -1,3 +1,5 @@
+import Wire
+
 /// What is wrong with one value, without its place.
 struct SettingFault: Error, Equatable {
   /// What is wrong, as it follows the key's name: "is the number 25; write …".
@@ -25,6 +27,8 @@ extension SettingKey {
         strings.append(text)
       }
       return .strings(strings)
+    case (.objects(let names), .array(let elements)):
+      return .objects(try elements.map { element throws(SettingFault) in try object(element, names) })
     default: throw fault(found: Self.describe(json))
     }
   }
@@ -53,7 +57,26 @@ extension SettingKey {
     case .strings:
       return .strings(
         text.split(separator: ",").map { part in String(part.trimmingSpaces) }.filter { !$0.isEmpty })
+    case .objects:
+      // As in the file: JSON.
+      guard let (json, duplicates) = try? PositionedJSONParser.parse(Array(text.utf8)), duplicates.isEmpty else {
+        throw fault(found: Self.quote(text))
+      }
+      return try parse(json)
     }
+  }
+
+  /// One of a list of objects.
+  private func object(_ json: PositionedJSON, _ names: [String]) throws(SettingFault) -> [String: String] {
+    guard case .object(let members) = json.value else { throw fault(found: "a list with \(Self.describe(json))") }
+    var object: [String: String] = [:]
+    for member in members {
+      guard names.contains(member.key), case .string(let text) = member.value.value else {
+        throw fault(found: "a list in which \(Self.quote(member.key)) is \(Self.describe(member.value))")
+      }
+      object[member.key] = text
+    }
+    return object
   }
 
   /// An instruction that says which values the key takes: "write true or false".
@@ -70,6 +93,7 @@ extension SettingKey {
     case .string: "write text in double quotes"
     case .choice(let choices): "write \(choices.map { "\"\($0)\"" }.joined(separator: " or "))"
     case .strings: "write a list of texts, for example [\"one\", \"two\"]"
+    case .objects(let names): "write a list of objects with the texts \(names.joined(separator: ", ")), as JSON"
     }
   }
 
@@ -82,7 +106,20 @@ extension SettingKey {
     case (_, .int(let value)): String(value)
     case (_, .string(let value)): value
     case (_, .strings(let values)): values.joined(separator: ",")
+    case (_, .objects(let values)): Self.json(values)
     }
+  }
+
+  /// A list of objects with texts.
+  private static func json(_ values: [[String: String]]) -> String {
+    let objects = values.map { value in
+      var writer = JSONWriter(capacity: 256)
+      writer.object { writer in
+        for (name, text) in value.sorted(by: { $0.key < $1.key }) { writer.write(named: name, text) }
+      }
+      return String(decoding: writer.bytes, as: UTF8.self)
+    }
+    return "[" + objects.joined(separator: ",") + "]"
   }
 
   private func fault(found: String) -> SettingFault {

@@ -88,6 +88,7 @@ public enum SettingsReference {
     case .string: "text"
     case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
     case .strings: "list of texts"
+    case .objects(let names): "list of objects with " + names.map { "`\($0)`" }.joined(separator: ", ")
     }
   }
 }
@@ -122,7 +123,7 @@ extension Settings {
   private static func json(_ key: SettingKey) -> String {
     switch (key.kind, key.standard) {
     case (.strings, .strings(let values)): "[" + values.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
-    case (.bool, _), (.integer, _): key.text(key.standard)
+    case (.bool, _), (.integer, _), (.objects, _): key.text(key.standard)
     default: "\"\(key.text(key.standard))\""
     }
   }

@@ -248,12 +248,7 @@ struct SettingsRules {
     if options.forcePushJoinLeave, !options.joinLeave {
       report(channel.place(\.forcePushJoinLeave), "is true, but join_leave is not; add \"join_leave\": true")
     }
-    if options.push, options.kind == .map || !options.allowUserLimitedChannels {
-      report(
-        channel.place(\.push),
-        "is true, but only streams whose names say for whom they are can have people notified; add \"allow_user_limited_channels\": true, or leave it out"
-      )
-    }
+    if let fault = NotificationFaults.ofChannel(options, settings.push) { report(channel.place(\.push), fault) }
     checkLane(channel)
     checkMap(channel)
     checkQuota(channel)

@@ -34,6 +34,8 @@ private enum Declared {
       case .choice(let choices): choices.map { .string($0) }
       case .string: texts.map { .string($0) }
       case .strings: texts.map { .strings([$0]) }
+      case .objects(let names):
+        texts.map { text in .objects([Dictionary(names.map { ($0, text) }, uniquingKeysWith: { $1 })]) }
       }
     return candidates.filter { $0 != key.standard }
   }
@@ -44,6 +46,7 @@ private enum Declared {
     case .bool(let value): "\(value)"
     case .strings(let values): "[" + values.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
     case .int where key.isPlainNumber: key.text(value)
+    case .objects: key.text(value)
     case .int, .string: "\"\(key.text(value))\""
     }
   }
@@ -102,6 +105,7 @@ extension SettingKey {
     case .string: ["7", "[\"text\"]", "null"]
     case .choice: ["7", "\"no such choice\""]
     case .strings: ["\"one\"", "[7]", "{}"]
+    case .objects(let names): ["\"one\"", "[7]", "{}", "[{\"another\": \"x\"}]", "[{\"\(names[0])\": 7}]"]
     }
   }
 
@@ -113,6 +117,8 @@ extension SettingKey {
     case .bytes: ["many", "1parsec"] + beyond.map { "\($0)" }
     case .duration: ["25", "soon"] + beyond.map { "\($0)ms" }
     case .choice: ["no such choice"]
+    case .objects(let names):
+      ["one", "{}", "[{\"another\":\"x\"}]", "[{\"\(names[0])\":\"x\",\"\(names[0])\":\"y\"}]"]
     case .string, .strings: []
     }
   }
@@ -121,7 +127,7 @@ extension SettingKey {
   private var beyond: [Int] {
     switch kind {
     case .integer(let range), .bytes(let range), .duration(let range): [range.lowerBound - 1, range.upperBound + 1]
-    case .bool, .string, .choice, .strings: []
+    case .bool, .string, .choice, .strings, .objects: []
     }
   }
 }

@@ -76,4 +76,71 @@ struct PushSettingsTests {
     let just = #""timeout":"28s","fcm":{"service_account_file":"f"}"#
     #expect(problems(file(just)) == ["accepted"] && problems(file(#""timeout":"29s""#)) == ["accepted"])
   }
+
+  private static let on = #""notifications":true,"fcm":{"service_account_file":"f"}"#
+
+  @Test("Notifications are off, and once they are on have their times, limits and texts")
+  func notifications() throws {
+    let off = try load("{}").push
+    #expect(!off.notifications && off.delay == .seconds(5) && off.texts.isEmpty && off.maxDevices == 16)
+    let text = #"{"language":"de-AT","topic":"clique.*","title":"{sender} ({count})","body":"{text}"}"#
+    let general = #"{"language":"de","title":"Neues"}"#
+    let push = try load(
+      file(#"\#(Self.on),"delay":"3s","repeat_interval":"1m","max_per_person":5,"texts":[\#(text),\#(general)]"#)
+    ).push
+    #expect(push.notifications && push.delay == .seconds(3) && push.repeatInterval == .seconds(60))
+    #expect(push.maxPerPerson == 5 && push.timeToLive == .seconds(86_400) && push.giveUpAfter == .seconds(3600))
+    #expect(push.texts.map(\.language) == ["de-AT", "de"] && push.texts.map(\.topic) == ["clique.*", "*"])
+    #expect(push.texts.map(\.title) == ["{sender} ({count})", "Neues"] && push.texts.map(\.body) == ["{text}", ""])
+  }
+
+  @Test("What notifications cannot be sent with is refused with a sentence")
+  func notificationProblems() {
+    func text(_ members: String) -> String { #"\#(Self.on),"texts":[{\#(members)}]"# }
+    let cases: [(push: String, expected: String)] = [
+      (#""notifications":true"#, "push.notifications: is true, but no service has a key"),
+      (#"\#(Self.on),"delay":"10s","time_to_live":"10s""#, "push.delay: is not shorter than push.time_to_live"),
+      (#"\#(Self.on),"repeat_interval":"24h""#, "push.repeat_interval: is not shorter than push.time_to_live"),
+      (text(#""title":"T""#), "push.texts: holds a text whose language is \"\"; write a tag"),
+      (text(#""language":"de_AT","title":"T""#), "push.texts: holds a text whose language is \"de_AT\""),
+      (text(#""language":"de","topic":"a b","title":"T""#), "push.texts: holds a text whose topic is \"a b\""),
+      (text(#""language":"de""#), "push.texts: holds a text for \"*\" in \"de\" without a title"),
+      (text(#""language":"de","title":"{name} {da""#), "with \"{name}\", which stands for nothing; write {sender}"),
+      (
+        text(#""language":"de","title":"T","body":"\#(String(repeating: "x", count: 1025))""#),
+        "push.texts: holds a text for \"*\" in \"de\" that is too long"
+      ),
+      (
+        text(#""language":"de","title":"T","text":"x""#),
+        "is a list in which \"text\" is \"x\"; write a list of objects"
+      ),
+    ]
+    for (push, expected) in cases {
+      let found = problems(file(push))
+      #expect(found.contains { $0.contains(expected) }, "\(expected) is not among \(found)")
+    }
+    let many = Array(repeating: #"{"language":"de","title":"T"}"#, count: 1001).joined(separator: ",")
+    #expect(problems(file(#""texts":[\#(many)]"#)).contains { $0.contains("holds 1001 texts; write at most 1000") })
+    #expect(problems(file(#"\#(Self.on),"texts":[{"language":"de","title":"{ {} {sender}"}]"#)) == ["accepted"])
+  }
+
+  @Test("A namespace whose publications people are notified of needs notifications, people in names, and a history")
+  func namespaces() {
+    func config(_ options: String, push: String = Self.on) -> String {
+      #"{"push":{\#(push)},"channel":{"namespaces":[{"name":"inbox","push":true\#(options)}]}}"#
+    }
+    let people = #","allow_user_limited_channels":true"#
+    let kept = #","history_size":10,"history_ttl":"1h""#
+    let cases: [(file: String, expected: String)] = [
+      (config(people + kept, push: ""), "channel.namespaces.inbox.push: is true, but push.notifications is not"),
+      (config(kept), "channel.namespaces.inbox.push: is true, but allow_user_limited_channels is not"),
+      (config(people), "channel.namespaces.inbox.push: is true, but nothing is kept"),
+      (config(people + #","kind":"map""#), "channel.namespaces.inbox.push: is true on maps"),
+    ]
+    for (file, expected) in cases {
+      let found = problems(file)
+      #expect(found.contains { $0.contains(expected) }, "\(expected) is not among \(found)")
+    }
+    #expect(problems(config(people + kept)) == ["accepted"])
+  }
 }

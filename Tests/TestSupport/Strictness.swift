@@ -17,6 +17,8 @@ public enum Need: String, CaseIterable, Sendable {
   case promtool
   /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
   case proxies
+  /// Firefox, which notifications are shown in; installed, or unpacked by `.ci/setup servers`.
+  case firefox
   /// `systemd-analyze`, which reads the unit for systemd.
   case systemd
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.

@@ -174,6 +174,12 @@ struct ChannelDeclaration {
         "Channels belong to the one named after the namespace, receipts:chat:42 to chat:42: who may subscribe there may subscribe here, and who is subscribed there may publish here where allow_publish_for_subscriber is on."
       )
     }
+    set(\.push) {
+      declare.flag(
+        "push", $0,
+        "Whom a channel's name lists (inbox:#ann,bob) is notified of what is published there and no device of theirs has acknowledged; goes with push.notifications."
+      )
+    }
     set(\.kind) {
       declare.choice("kind", $0, "stream: publications one after another; map: the last value of each key.")
     }

@@ -83,7 +83,16 @@ extension Settings {
     @Setting public var maxUnderWay: Int
     @Setting public var maxWaiting: Int
     @Setting public var certificateAuthorities: String
+    @Setting public var notifications: Bool
+    @Setting public var delay: Duration
+    @Setting public var repeatInterval: Duration
+    @Setting public var timeToLive: Duration
+    @Setting public var giveUpAfter: Duration
+    @Setting public var maxDevices: Int
+    @Setting public var maxPerPerson: Int
+    @Setting public var texts: [NotificationText]
 
+    /// Whether there is a service that can be sent to.
     public var isOn: Bool { web.isOn || apns.isOn || fcm.isOn }
 
     init(_ declare: inout SettingDeclarations) {
@@ -100,6 +109,30 @@ extension Settings {
       _certificateAuthorities = declare.text(
         "certificate_authorities", "",
         "PEM file with the authorities that the services' certificates must come from; empty: the system's.")
+      _notifications = declare.flag(
+        "notifications", false,
+        "People's devices register, and are told of what none of them has acknowledged; off: there is only push_send.")
+      _delay = declare.duration(
+        "delay", .seconds(5), in: .zero ... .hours(1),
+        "Time that a person's devices have to acknowledge something before they are notified of it.")
+      _repeatInterval = declare.duration(
+        "repeat_interval", .seconds(15), in: .zero ... .hours(24),
+        "Shortest time between two notifications of one person about the same thing, such as a conversation.")
+      _timeToLive = declare.duration(
+        "time_to_live", .hours(24), in: .seconds(10) ... .hours(24 * 28),
+        "Age at which a notification is worth nothing any more, whether it waits here or at a service.")
+      _giveUpAfter = declare.duration(
+        "give_up_after", .hours(1), in: .seconds(1) ... .hours(24 * 28),
+        "Time after the first attempt at which a notification is given up that a service does not take.")
+      _maxDevices = declare.integer(
+        "max_devices", 16, in: 1...64,
+        "Devices of one person; one more takes the place of the one that registered longest ago.")
+      _maxPerPerson = declare.integer(
+        "max_per_person", 20, in: 1...10_000, "Notifications that one person is sent in a minute; more wait.")
+      _texts = declare.objects(
+        "texts", with: NotificationText.names,
+        "What notifications say, before the built-in English: {sender}, {text} and {count} stand for what they name, and of a topic's texts the first counts of which all is known; `*` is every topic.",
+        of: NotificationText.init, fault: NotificationFaults.ofText)
     }
   }
 }
@@ -181,6 +214,7 @@ enum PushRules {
         time,
         "leaves push_send no time to answer: make it shorter than \(admin.$requestTimeout), by more than a second")
     }
+    problems += NotificationFaults.problems(settings.push)
     guard apns.isOn else {
       for setting in [apns.$keyID, apns.$teamID] where !setting.wrappedValue.isEmpty {
         report(setting, "is set, but \(apns.$keyFile) is not, so nothing would be sent; write the path of the .p8 file")

@@ -44,6 +44,16 @@ async def until(condition, what, seconds=90.0):
     return result
 
 
+async def until_so(condition, what, seconds=90.0):
+    """Likewise, where the condition has to be asked for."""
+    deadline = time.monotonic() + seconds
+    while not (result := await condition()):
+        if time.monotonic() > deadline:
+            raise CheckFailed(f"did not happen within {seconds:g} s: {what}")
+        await asyncio.sleep(0.01)
+    return result
+
+
 def run(main):
     async def bounded():
         await asyncio.wait_for(main(), 300)
