@@ -1,3 +1,4 @@
+import Log
 import Apps
 import Testing
 import Wire

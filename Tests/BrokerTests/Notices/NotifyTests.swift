@@ -11,7 +11,7 @@ struct NotifyTests {
   private let push = TinyPush()
 
   private static func read(_ json: String) throws(ClientError) -> BrokerRequest {
-    try ServiceRequest.read([Array("push_notify".utf8), Array(json.utf8)])
+    try ServiceRequest.read([Array("push_notify".utf8), Array(json.utf8)]).request
   }
 
   @Test("It is answered when the notice is on disk, which says all that was asked")
