@@ -6,7 +6,7 @@ public struct NotificationRules: Sendable {
   public var delay: Int64 = 5_000
   /// Between two notifications about one subject, at the least.
   public var repeatInterval: Int64 = 15_000
-  /// Notifications that one person is sent in a minute, all of which can go at once. More wait. Withdrawals do not count.
+  /// Notifications that one person is sent in a minute, all of which can go at once. More wait; withdrawals are free.
   public var sendsPerMinute = 20
   /// After which a notification is worth nothing any more, sent or not.
   public var timeToLive: Int64 = 24 * 3_600_000
@@ -24,6 +24,10 @@ public struct NotificationRules: Sendable {
   /// From a failure to the next attempt: at first, and at most. It doubles.
   public var firstRetry: Int64 = 1_000
   public var longestRetry: Int64 = 300_000
+  /// How often a withdrawal is tried.
+  public var withdrawals = 3
+  /// How often in a minute one person may register devices and change settings.
+  public var changesPerMinute = 30
   /// Lines of what became of a person's notifications, for `fanfare why`, and how long they are kept.
   public var lines = 32
   public var linesLifetime: Int64 = 7 * 24 * 3_600_000

@@ -1,0 +1,188 @@
+import Cryptography
+import Wire
+
+/// What became of sends.
+extension NoticeRound {
+  /// Takes an answer. Of one that is late, or comes again, only that devices are gone is believed.
+  mutating func take(_ answer: PushAnswer) {
+    let underWay = notices.underWay.flatMap { $0.number == answer.number ? $0 : nil }
+    forget(answer, since: underWay?.at)
+    guard let underWay else { return }
+    notices.underWay = nil
+    guard let index = notices.index(of: underWay.subject) else { return }
+    let isWithdrawal =
+      notices.subjects[index].state == .withdrawing || notices.subjects[index].state == .returning
+    let (taken, retried) = sort(answer, underWay)
+    if isWithdrawal {
+      endWithdrawal(index, taken, retried)
+    } else {
+      endSend(index, taken, retried)
+    }
+    if notices.subjects[index].isHurried == true {
+      notices.subjects[index].isHurried = nil
+      notices.subjects[index].due = now
+    }
+  }
+
+  /// Forgets devices that services do not know any more, unless they have registered since.
+  private mutating func forget(_ answer: PushAnswer, since began: Int64?) {
+    var forgotten: [String] = []
+    for (id, verdict) in answer.verdicts {
+      guard case .forget(let time) = verdict, let since = time ?? began, let device = person.device(id),
+        device.registered <= since
+      else { continue }
+      forgotten.append(device.id)
+    }
+    if forgotten.isEmpty { return }
+    forgotten.sort()
+    person.devices.removeAll { forgotten.containsBytes(of: $0.id) }
+    gone += forgotten
+    note(.forgotten, notices.underWay?.subject ?? "", devices: forgotten)
+  }
+
+  /// The devices that took it, and those to be tried again.
+  private mutating func sort(
+    _ answer: PushAnswer, _ underWay: PushNotices.UnderWay
+  ) -> (taken: [String], retried: [String]) {
+    var (taken, retried, refused): ([String], [String], [String]) = ([], [], [])
+    var reasons: (later: String?, refused: String?)
+    for id in underWay.devices where person.device(id) != nil {
+      switch answer.verdicts[id] ?? .failed(reason: "nobody said what became of it") {
+      case .taken:
+        notices.holds.removeAll { $0.device.hasSameBytes(as: id) }
+        taken.append(id)
+      case .later(let after, let reason):
+        hold(id, after: after)
+        retried.append(id)
+        reasons.later = reasons.later ?? reason
+      case .failed(let reason):
+        hold(id, after: nil)
+        retried.append(id)
+        reasons.later = reasons.later ?? reason
+      // Gone, but registered anew since.
+      case .forget:
+        hold(id, after: nil)
+        retried.append(id)
+      case .refused(let reason):
+        refused.append(id)
+        reasons.refused = reasons.refused ?? reason
+      }
+    }
+    let isWithdrawal = notices.index(of: underWay.subject).map {
+      notices.subjects[$0].state == .withdrawing || notices.subjects[$0].state == .returning
+    }
+    if !taken.isEmpty { note(isWithdrawal == true ? .withdrawn : .sent, underWay.subject, devices: taken) }
+    if !refused.isEmpty { note(.refused, underWay.subject, devices: refused, reason: reasons.refused) }
+    if !retried.isEmpty {
+      let until = retried.compactMap { notices.heldUntil($0, at: now) }.min()
+      note(.later, underWay.subject, devices: retried, until: until, reason: reasons.later)
+    }
+    return (taken, retried)
+  }
+
+  /// Leaves a device alone for a while, which grows with each failure, and is never shorter than a service asks.
+  private mutating func hold(_ id: String, after wish: Int64?) {
+    let old = notices.holds.firstIndex { $0.device.hasSameBytes(as: id) }
+    let tries = old.map { notices.holds.remove(at: $0).tries } ?? 0
+    let pause = min(rules.longestRetry, rules.firstRetry << min(tries, 20))
+    let wished = min(max(wish ?? 0, 0), rules.timeToLive)
+    let longest = max(pause, wished)
+    // Spread, so that all that failed together does not come back together.
+    let spread = min(longest / 4, 10_000) * Int64(jitter(id)) / 255
+    notices.holds.append(.init(device: id, until: now + max(1, longest + spread), tries: tries + 1))
+  }
+
+  /// From 0 to 255, the same whenever the decision is made again.
+  private func jitter(_ id: String) -> UInt8 {
+    Digest.sha256.hash(Array("\(user)\0\(notices.number)\0\(id)".utf8)).first ?? 0
+  }
+
+  private mutating func endSend(_ index: Int, _ taken: [String], _ retried: [String]) {
+    var subject = notices.subjects[index]
+    let registered = person.devices.map(\.id)
+    let before = subject.shownOn.filter { registered.containsBytes(of: $0) && !taken.containsBytes(of: $0) }
+    subject.shownOn = before + taken
+    let left = ((subject.missing ?? []) + retried).filter { registered.containsBytes(of: $0) }
+    if !taken.isEmpty { (subject.sentAt, subject.withdrawals, subject.looks) = (now, 0, 0) }
+    let event: NoticeState.Event =
+      switch (subject.shownOn.isEmpty, left.isEmpty) {
+      case (false, true): .done
+      case (false, false): .partly
+      case (true, false): .again
+      case (true, true): .hopeless
+      }
+    let state = subject.state.after(event).state
+    (subject.state, subject.missing) = (state, nil)
+    let newer = subject.newer
+    subject.newer = nil
+    switch (state, newer) {
+    case (.shown, _), (.gone, _):
+      notices.subjects[index] = subject
+      if state == .shown { lookAgain(index) }
+      return
+    case (_, let newer?) where event != .again:
+      subject.triedAt = nil
+      subject.begin(at: newer, rules)
+    default:
+      // What has come since goes along, to all devices.
+      if newer == nil { subject.missing = left }
+      if newer != nil { subject.triedAt = nil }
+      subject.due = whenFree(left)
+    }
+    notices.subjects[index] = subject
+  }
+
+  /// When the first of devices may be tried again.
+  private func whenFree(_ devices: [String]) -> Int64 {
+    devices.map { notices.heldUntil($0, at: now) ?? now }.min() ?? now
+  }
+
+  private mutating func endWithdrawal(_ index: Int, _ taken: [String], _ retried: [String]) {
+    var subject = notices.subjects[index]
+    let isTriedAgain = !retried.isEmpty && subject.withdrawals < rules.withdrawals
+    if !retried.isEmpty, !isTriedAgain {
+      note(.givenUp, subject.name, devices: retried, reason: "it is still shown")
+    }
+    // Those that were held, and so not asked yet, show it too.
+    let asked = taken + retried
+    let registered = person.devices.map(\.id)
+    let unasked = subject.shownOn.filter { id in
+      registered.containsBytes(of: id) && !asked.containsBytes(of: id) && notices.heldUntil(id, at: now) != nil
+    }
+    subject.shownOn = (isTriedAgain ? retried : []) + (subject.withdrawals < rules.withdrawals ? unasked : [])
+    end(index, subject, subject.shownOn.isEmpty ? .done : .partly)
+  }
+
+  /// Ends a withdrawal, or what was lost.
+  private mutating func end(_ index: Int, _ ended: PushNotices.Subject, _ event: NoticeState.Event) {
+    var subject = ended
+    subject.state = subject.state.after(event).state
+    if subject.state == .waiting || subject.state == .gone { subject.shownOn = [] }
+    let newer = subject.newer
+    subject.newer = nil
+    if let newer {
+      (subject.missing, subject.triedAt, subject.withdrawals) = (nil, nil, 0)
+      subject.begin(at: newer, rules)
+    } else {
+      subject.due = whenFree(subject.shownOn)
+    }
+    notices.subjects[index] = subject
+  }
+
+  /// Goes on after a send of which nobody said what became. Devices may show it.
+  mutating func lose(_ underWay: PushNotices.UnderWay) {
+    notices.underWay = nil
+    guard let index = notices.index(of: underWay.subject) else { return }
+    var subject = notices.subjects[index]
+    let devices = underWay.devices.filter { person.device($0) != nil }
+    note(.lost, subject.name, devices: devices)
+    subject.isHurried = nil
+    if subject.state == .withdrawing || subject.state == .returning {
+      return end(index, subject, subject.withdrawals < rules.withdrawals ? .lost : .hopeless)
+    }
+    subject.shownOn += devices.filter { !subject.shownOn.containsBytes(of: $0) }
+    subject.missing = subject.newer == nil ? (subject.missing ?? []) + devices : nil
+    (subject.state, subject.newer, subject.due) = (subject.state.after(.lost).state, nil, now)
+    notices.subjects[index] = subject
+  }
+}

@@ -1,0 +1,139 @@
+import Wire
+
+/// One decision about one person's record: what is taken in, looked at and sent, in memory.
+///
+/// Nothing is sent while something is under way, and at most one send begins in a round.
+struct NoticeRound {
+  let rules: NotificationRules
+  let view: any AppView
+  let user: String
+  var person: PushPerson
+  var notices: PushNotices
+  /// What is to be sent when the decision is on disk.
+  private(set) var sends: [PushSend] = []
+  /// Devices that services do not know any more.
+  var gone: [String] = []
+
+  init(_ rules: NotificationRules, _ view: any AppView, _ user: String, _ person: PushPerson, _ notices: PushNotices) {
+    self.rules = rules
+    self.view = view
+    self.user = user
+    self.person = person
+    self.notices = notices
+  }
+
+  var now: Int64 { view.now }
+
+  mutating func note(
+    _ event: PushNotices.Line.Event, _ subject: String, devices: [String]? = nil, until: Int64? = nil,
+    reason: String? = nil
+  ) {
+    let line = PushNotices.Line(
+      at: now, subject: subject, event: event, devices: devices, until: until, reason: reason)
+    notices.note(line, rules)
+  }
+
+  /// Begins a send, after which nothing else is begun until it has ended.
+  mutating func begin(_ send: PushSend, about subject: String) {
+    notices.number = send.number
+    notices.underWay = PushNotices.UnderWay(
+      number: send.number, subject: subject, devices: send.devices.map(\.id), at: now,
+      until: now + rules.answerTimeout)
+    sends.append(send)
+  }
+
+  // MARK: Notices
+
+  /// Takes a notice in, unless it has come before.
+  mutating func take(_ intent: PushIntent) {
+    guard intent.offset > notices.through else { return }
+    notices.through = intent.offset
+    // The clock may have been set back since.
+    let time = min(intent.time, now)
+    if time.saturatingAdd(rules.timeToLive) <= now { return note(.expired, intent.subject) }
+    let mark = PushNotices.Mark(offset: intent.content?.offset, time: time)
+    if intent.content != nil,
+      notices.acknowledged.contains(where: { $0.subject.hasSameBytes(as: intent.subject) && $0.covers(mark) })
+    {
+      return note(.suppressed, intent.subject)
+    }
+    guard let index = notices.index(of: intent.subject) ?? place(for: intent, at: time) else {
+      return note(.crowded, intent.subject)
+    }
+    notices.subjects[index].take(intent, mark, rules, now)
+  }
+
+  /// A place for a new subject, for which the one makes room that was shown longest ago; nil: all wait.
+  private mutating func place(for intent: PushIntent, at time: Int64) -> Int? {
+    if notices.subjects.count >= rules.subjects {
+      let shown = notices.subjects.indices.filter { notices.subjects[$0].state == .shown }
+      guard let oldest = shown.min(by: { notices.subjects[$0].since < notices.subjects[$1].since }) else { return nil }
+      notices.subjects.remove(at: oldest)
+    }
+    notices.subjects.append(.init(name: intent.subject, topic: intent.topic, since: time, due: time))
+    return notices.subjects.count - 1
+  }
+
+  /// Notes what a device has acknowledged or the person has seen of a backend's notices, those included that are still
+  /// on their way here.
+  mutating func acknowledge(_ mark: PushCommand.Mark, isSeen: Bool) {
+    var new = PushNotices.Acknowledgement(subject: mark.subject, offset: mark.offset, at: now, isSeen: isSeen)
+    if let index = notices.index(of: mark.subject) { notices.subjects[index].content?.acknowledge(new) }
+    let same = notices.acknowledged.firstIndex {
+      $0.subject.hasSameBytes(as: mark.subject) && $0.isSeen == isSeen && ($0.offset == nil) == (mark.offset == nil)
+    }
+    if let same {
+      let old = notices.acknowledged.remove(at: same)
+      if let offset = new.offset { new.offset = max(offset, old.offset ?? 0) }
+    }
+    notices.acknowledged.append(new)
+  }
+}
+
+extension PushNotices.Subject {
+  /// What a backend wants to have shown without a way to acknowledge it: it does not wait.
+  var isImmediate: Bool { content.map { $0.newest.offset == nil } ?? false }
+
+  /// When something that came at a time may be sent at the earliest.
+  func earliest(after time: Int64, _ rules: NotificationRules) -> Int64 {
+    let first = isImmediate ? time : time.saturatingAdd(rules.delay)
+    guard missing == nil, let sentAt else { return first }
+    return max(first, sentAt.saturatingAdd(rules.repeatInterval))
+  }
+
+  fileprivate mutating func take(
+    _ intent: PushIntent, _ mark: PushNotices.Mark, _ rules: NotificationRules, _ now: Int64
+  ) {
+    topic = intent.topic
+    if let new = intent.content {
+      var open = content ?? .init(title: "", body: "", data: [:], open: [], newest: mark)
+      open.add(mark)
+      open.title = NotificationTexts.cut(new.title, NotificationTexts.titleBytes)
+      open.body = NotificationTexts.cut(new.body, NotificationTexts.bodyBytes)
+      (open.data, open.link) = (new.data, new.link)
+      content = open
+    } else {
+      content = nil
+    }
+    let before = state
+    let wasPartial = missing != nil
+    state = state.after(.news).state
+    if state.isUnderWay {
+      newer = newer ?? mark.time
+      return
+    }
+    (missing, triedAt) = (nil, nil)
+    switch before {
+    case .gone, .shown: begin(at: mark.time, rules)
+    // Devices that have the older thing are told of this one in its own time.
+    case .renewed where wasPartial: begin(at: mark.time, rules)
+    default: if isImmediate { due = min(due, now) }
+    }
+  }
+
+  /// Waits with what came at a time.
+  mutating func begin(at time: Int64, _ rules: NotificationRules) {
+    since = time
+    due = earliest(after: time, rules)
+  }
+}
