@@ -74,10 +74,18 @@ extension PushService {
   /// - Parameter done: called once, on a thread of the service's or the caller's own, with the outcomes in the order of
   ///   the devices: when all are known, or a second after the time for a call is over. It must not block.
   public func send(_ order: PushOrder, then done: @escaping @Sendable ([PushOutcome]) -> Void) {
-    let gathering = PushGathering(count: order.devices.count, then: done)
+    send(order.devices.map { (order.message, $0) }, then: done)
+  }
+
+  /// Sends each device a message of its own, likewise.
+  public func send(
+    _ messages: [(message: PushMessage, device: PushDevice)], then done: @escaping @Sendable ([PushOutcome]) -> Void
+  ) {
+    if messages.isEmpty { return done([]) }
+    let gathering = PushGathering(count: messages.count, then: done)
     gathering.end(afterMilliseconds: limits.timeoutMilliseconds + Self.graceMilliseconds)
-    for (place, device) in order.devices.enumerated() {
-      send(order.message, to: device) { gathering.take($0, at: place) }
+    for (place, (message, device)) in messages.enumerated() {
+      send(message, to: device) { gathering.take($0, at: place) }
     }
   }
 }

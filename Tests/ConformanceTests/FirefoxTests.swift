@@ -12,6 +12,9 @@ struct FirefoxTests {
   @Test("What push_send sends is shown, replaced and withdrawn; a payload of another browser's shows nothing")
   func pushSend() async throws { try await run("firefox_push") }
 
+  @Test("A request that no device acknowledges is shown, without its text, and withdrawn once it is read")
+  func clique() async throws { try await run("firefox_clique", push: #", "notifications": true, "delay": "1s""#) }
+
   /// - Parameter more: members of the configuration, each with a comma before it.
   private func run(_ script: String, _ more: String = "", push: String = "") async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()

@@ -118,12 +118,6 @@ struct ChannelDeclaration {
       declare.flag(
         "allow_user_limited_channels", $0, "Allow names such as room#42,43, which only those users may subscribe to.")
     }
-    set(\.push) {
-      declare.flag(
-        "push", $0,
-        "Those users are notified of what is published on such channels and no device of theirs acknowledges with push.delivered (push.enabled)."
-      )
-    }
   }
 
   private mutating func ask(_ declare: inout SettingDeclarations) {

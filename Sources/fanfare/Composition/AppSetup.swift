@@ -43,6 +43,26 @@ enum AppSetup {
       receivedPerDay: state.maxReceivedPerDay, blocks: state.maxBlocks, changesPerMinute: state.maxChangesPerMinute)
   }
 
+  /// Who is notified, when, and in which words; nil where notifications are off.
+  static func notifications(_ settings: Settings, _ notifier: PushNotifier) -> Notifications? {
+    let push = settings.push
+    guard push.notifications else { return nil }
+    var rules = NotificationRules { (device) throws(ClientError) in try notifier.identify(device) }
+    rules.delay = push.delay.milliseconds
+    rules.repeatInterval = push.repeatInterval.milliseconds
+    rules.sendsPerMinute = push.maxPerPerson
+    rules.timeToLive = push.timeToLive.milliseconds
+    rules.giveUpAfter = push.giveUpAfter.milliseconds
+    rules.devices = push.maxDevices
+    // The notifier answers a second after the services' time at the latest.
+    rules.answerTimeout = max(60_000, push.timeout.milliseconds + 30_000)
+    rules.texts = NotificationTexts(
+      push.texts.map { text in
+        NotificationTexts.Text(language: text.language, topic: text.topic, title: text.title, body: text.body)
+      })
+    return Notifications(rules)
+  }
+
   /// How pictures are taken in; nil where the app State is off.
   static func pictures(_ settings: Settings) -> PictureConfiguration? {
     guard settings.state.enabled else { return nil }

@@ -46,12 +46,14 @@ enum BrokerSetup {
     let resumptions = Mailbox<AppResumption>(capacity: .max)
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
+    let notifier = try PushSetup.notifier(settings) { clock.seconds() }
+    if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
     let index = index(of: disk, for: settings, clock: clock, logger: logger)
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
-      pictures: AppSetup.pictureSource(settings), notifier: try PushSetup.notifier(settings) { clock.seconds() },
+      pictures: AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
