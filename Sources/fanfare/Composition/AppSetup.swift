@@ -17,30 +17,33 @@ enum AppSetup {
 
   static func clique(_ settings: Settings) -> Clique {
     let clique = settings.clique
-    return Clique(
-      CliqueRules(
-        requestMessages: clique.requestMessages, requestCharacters: clique.requestCharacters,
-        messageCharacters: clique.messageCharacters, declineCooldown: clique.declineCooldown.milliseconds,
-        requestLifetime: clique.requestLifetime.milliseconds, crossingWindow: clique.crossingWindow.milliseconds,
-        maximumVisit: clique.maximumVisit.milliseconds, groupSize: clique.groupSize,
-        maximumConversations: clique.maxConversations, maximumGroups: clique.maxGroups,
-        maximumRequestsOut: clique.maxRequestsSent, maximumRequestsIn: clique.maxRequestsReceived,
-        maximumBlocked: clique.maxBlocked, maximumPlaces: clique.maxPlaces,
-        requestsPerDay: clique.maxRequestsPerDay, requestMessagesPerDay: clique.maxRequestMessagesPerDay,
-        groupsPerDay: clique.maxGroupsPerDay, invitationsPerDay: clique.maxInvitationsPerDay,
-        blocksPerDay: clique.maxBlocksPerDay, visitsPerDay: clique.maxVisitsPerDay,
-        requiresPlaceToken: clique.requirePlaceToken))
+    var rules = CliqueRules(
+      requestMessages: clique.requestMessages, requestCharacters: clique.requestCharacters,
+      messageCharacters: clique.messageCharacters, declineCooldown: clique.declineCooldown.milliseconds,
+      requestLifetime: clique.requestLifetime.milliseconds, crossingWindow: clique.crossingWindow.milliseconds,
+      maximumVisit: clique.maximumVisit.milliseconds, groupSize: clique.groupSize,
+      maximumConversations: clique.maxConversations, maximumGroups: clique.maxGroups,
+      maximumRequestsOut: clique.maxRequestsSent, maximumRequestsIn: clique.maxRequestsReceived,
+      maximumBlocked: clique.maxBlocked, maximumPlaces: clique.maxPlaces,
+      requestsPerDay: clique.maxRequestsPerDay, requestMessagesPerDay: clique.maxRequestMessagesPerDay,
+      groupsPerDay: clique.maxGroupsPerDay, invitationsPerDay: clique.maxInvitationsPerDay,
+      blocksPerDay: clique.maxBlocksPerDay, visitsPerDay: clique.maxVisitsPerDay,
+      requiresPlaceToken: clique.requirePlaceToken)
+    rules.notifies = settings.push.notifications
+    return Clique(rules)
   }
 
   static func stateRules(_ settings: Settings) -> StateRules {
     let state = settings.state
-    return StateRules(
+    var rules = StateRules(
       lifetime: state.lifetime.milliseconds, revealLifetime: state.revealLifetime.milliseconds,
       recordLimit: state.recordLimit.milliseconds, uploadGrace: state.uploadGrace.milliseconds,
       pictureLifetime: state.pictureLifetime.milliseconds, unsentPictures: state.maxUnsentPictures,
       pictureBytes: Int64(state.maxPictureBytesPerUser), openRecorders: state.maxRecorders,
       waitingThreads: state.maxThreads, receivedThreads: state.maxReceived,
       receivedPerDay: state.maxReceivedPerDay, blocks: state.maxBlocks, changesPerMinute: state.maxChangesPerMinute)
+    rules.notifies = settings.push.notifications
+    return rules
   }
 
   /// Who is notified, when, and in which words; nil where notifications are off.

@@ -37,9 +37,8 @@ async def notified(service, page):
     expect(set(service.acknowledged.values()), {DELIVERED}, "what Firefox says of it")
     passed("a request that nobody acknowledges is shown, without its text")
 
-    channel = found["data"]["channel"]
-    await call(bob, "clique.accept", channel=channel)
-    await call(bob, "clique.read", channel=channel, offset=1)
+    conversation = found["data"]["conversation"]
+    await call(bob, "clique.read", conversation=conversation, offset=1)
 
     async def nothing():
         return not await page.shown()
