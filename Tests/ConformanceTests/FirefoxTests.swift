@@ -41,7 +41,7 @@ struct FirefoxTests {
             "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": "json", "PYTHONDONTWRITEBYTECODE": "1",
             "CERTIFICATE": certificate.chainPath, "CERTIFICATE_KEY": certificate.keyPath,
             "VAPID_PUBLIC_KEY": vapidKey.publicText, "FIREFOX": firefox.path,
-            "FIREFOX_LIBRARIES": FirefoxProgram.libraries, "FOLDER": folder.path,
+            "FOLDER": folder.path,
             "PUSH_PAGE": ServerProcess.repository.appendingPathComponent("docs/PUSH.md").path,
           ])
         let outcome = try await command.run(deadline: .seconds(360))

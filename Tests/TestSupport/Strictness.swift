@@ -17,7 +17,7 @@ public enum Need: String, CaseIterable, Sendable {
   case promtool
   /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
   case proxies
-  /// Firefox, which notifications are shown in; installed, or unpacked by `.ci/setup servers`.
+  /// Firefox, which notifications are shown in; where it is installed.
   case firefox
   /// `systemd-analyze`, which reads the unit for systemd.
   case systemd
