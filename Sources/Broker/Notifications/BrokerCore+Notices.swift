@@ -70,7 +70,8 @@ extension BrokerCore {
       if !users.contains(where: { $0.hasSameBytes(as: user) }) { users.append(user) }
     }
     if users.isEmpty { return nil }
-    let content = PushIntent.Content(title: "New message", data: ["channel": state.name.string], offset: publication.offset)
+    let data = ["channel": state.name.string]
+    let content = PushIntent.Content(title: "New message", data: data, offset: publication.offset)
     return PushIntent(
       offset: 0, time: publication.time, topic: Self.channelTopic, subject: state.name.string, users: users,
       content: content)
