@@ -173,7 +173,7 @@ public enum MetricTable {
       "What came of them: taken, forgotten, later, refused, failed."),
     MetricDescription(
       "fanfare_notification_answers_lost_total", .counter,
-      "Answers of services that could not be written down: what they are about is sent again a minute later.")
+      "Answers of services that could not be written down: what they are about is sent again a minute later."),
   ]
 
   private static let broker = [

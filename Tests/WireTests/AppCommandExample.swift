@@ -55,6 +55,22 @@ enum AppCommandExample {
     ("state.cancel", #"{"to":"bob"}"#), ("state.cancel", #"{"to":"bob","pictures":["\#(front)","\#(rear)"]}"#),
     ("state.discard", #"{"pictures":["\#(front)"]}"#), ("state.discard", #"{"pictures":[]}"#),
     ("state.react", #"{"with":"bob","reaction":"👩🏽‍🚀"}"#), ("state.react", #"{"with":"bob"}"#),
+    ("push.register", #"{"device":{"kind":"fcm","token":"t"}}"#),
+    (
+      "push.register",
+      #"{"device":{"kind":"web","endpoint":"https://a","keys":{"p256dh":"x","auth":"y"}},"language":"de-AT","#
+        + #""topics":["clique.*","state.sealed"],"preview":"text"}"#
+    ),
+    ("push.unregister", #"{"device":"0123"}"#), ("push.devices", ""), ("push.settings", ""),
+    (
+      "push.settings",
+      #"{"topics":["*"],"preview":"nothing","request_preview":true,"muted_until":1,"#
+        + #""quiet":{"from":"22:00","to":"07:00","zone":"Europe/Vienna"}}"#
+    ),
+    ("push.settings", #"{"quiet":{"from":"00:00","to":"23:59","zone":-90},"request_preview":false}"#),
+    ("push.settings", #"{"quiet":null}"#), ("push.delivered", #"{"subject":"inbox:#ann"}"#),
+    ("push.delivered", #"{"subject":"inbox:#ann","offset":18446744073709551615}"#),
+    ("push.seen", #"{"subject":"caf\u00e9","offset":0}"#),
     ("state.block", #"{"user":"bob"}"#), ("state.unblock", #"{"user":"bob"}"#),
   ]
 

@@ -25,6 +25,7 @@ struct AppCommandTests {
     let clique = Set(AppCommandExample.all.map(\.method))
     for method in CliqueCommand.Method.allCases { #expect(clique.contains(method.name)) }
     for method in StateCommand.Method.allCases { #expect(clique.contains(method.name)) }
+    for method in PushCommand.Method.allCases { #expect(clique.contains(method.name)) }
     for (method, data) in AppCommandExample.json {
       #expect(try AppCommand(method, Array(data.utf8), by: "ann").method == method)
     }

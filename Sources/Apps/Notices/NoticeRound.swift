@@ -46,8 +46,8 @@ struct NoticeRound {
 
   /// Takes a notice in, unless it has come before.
   mutating func take(_ intent: PushIntent) {
-    guard intent.offset > notices.through else { return }
-    notices.through = intent.offset
+    guard intent.offset > notices.through || intent.time > notices.throughTime else { return }
+    (notices.through, notices.throughTime) = (intent.offset, intent.time)
     // The clock may have been set back since.
     let time = min(intent.time, now)
     if time.saturatingAdd(rules.timeToLive) <= now { return note(.expired, intent.subject) }

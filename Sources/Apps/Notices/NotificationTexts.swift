@@ -142,9 +142,14 @@ extension NotificationTexts {
       "clique.request",
       [("{sender} wants to write to you", ""), ("{count} new message requests", ""), ("New message request", "")])
     + english("clique.accepted", [("{sender} accepted your request", ""), ("Your request was accepted", "")])
-    + english("clique.group", [("{sender} added you to a group", ""), ("You were added to a group", "")])
-    + english("clique.reaction", [("{sender} reacted to your message", ""), ("New reaction", "")])
+    + english(
+      "clique.group",
+      [
+        ("{sender} ({count})", "{text}"), ("{sender}", "{text}"), ("{sender}", "{count} new messages in a group"),
+        ("{sender}", "New message in a group"), ("{count} new messages in a group", ""), ("New message in a group", ""),
+      ])
     + english("state.sealed", [("{count} new States", ""), ("New State", "Answer it to see it.")])
+    + english("state.ends", [("A State ends soon", "Answer it to see it.")])
     + english("state.revealed", [("{sender} answered your State", ""), ("Your State was answered", "")])
     + english("state.reaction", [("{sender} reacted to your State", ""), ("New reaction", "")])
     + english("state.*", [("News in State", "")])

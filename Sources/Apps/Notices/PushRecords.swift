@@ -100,6 +100,8 @@ struct PushRate {
 struct PushNotices: AppRecord {
   /// The newest notice that was taken in, by its offset in the outbox.
   var through: UInt64 = 0
+  /// The time of that notice: one with a lower offset and a later time is of a new outbox, which begins at 1 again.
+  var throughTime: Int64 = 0
   /// The number of the last send.
   var number: UInt64 = 0
   var subjects: [Subject] = []

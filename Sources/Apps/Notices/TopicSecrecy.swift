@@ -2,7 +2,7 @@ import Wire
 
 /// What a notification of a topic may never say, whatever the person chose.
 enum TopicSecrecy: Sendable, Equatable {
-  /// No more than that there is something: a sealed State.
+  /// No more than that there is something: a sealed State, and one that ends soon.
   case whole
   /// Neither who asks nor what, except that the person chose to be told who (`request_preview`).
   case request
@@ -12,7 +12,7 @@ enum TopicSecrecy: Sendable, Equatable {
 
   init(of topic: String) {
     switch topic {
-    case "state.sealed": self = .whole
+    case "state.sealed", "state.ends": self = .whole
     case "clique.request": self = .request
     default: self = topic.utf8.starts(with: "state.".utf8) ? .content : .none
     }

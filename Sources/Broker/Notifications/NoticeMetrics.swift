@@ -105,7 +105,8 @@ struct NoticeMetrics {
       counter.increment(by: count - (reported.sent[kind] ?? 0))
     }
     for (kind, count) in now.withdrawn {
-      let counter = withdrawn[kind] ?? Counter(label: "fanfare_notifications_withdrawn_total", dimensions: [("kind", kind)])
+      let labels = [("kind", kind)]
+      let counter = withdrawn[kind] ?? Counter(label: "fanfare_notifications_withdrawn_total", dimensions: labels)
       withdrawn[kind] = counter
       counter.increment(by: count - (reported.withdrawn[kind] ?? 0))
     }
