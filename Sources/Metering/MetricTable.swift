@@ -154,7 +154,26 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_push_sent_total", .counter, by: ["kind", "outcome"],
       "Notifications by kind of device (web, apns, fcm) and what became of them: taken, forget, later, too_large, refused, failed."
-    )
+    ),
+    MetricDescription(
+      "fanfare_notices_waiting", .gauge,
+      "Notices that somebody may have to be notified, which the app of notifications has still to take."),
+    MetricDescription("fanfare_notices_total", .counter, "Notices that it has taken."),
+    MetricDescription(
+      "fanfare_notices_lost_total", .counter,
+      "Notices that nobody takes any more: a million waited, or the disk took none for too long."),
+    MetricDescription(
+      "fanfare_notifications_sent_total", .counter, by: ["kind"],
+      "Notifications that went out to people, one for each device, withdrawals among them."),
+    MetricDescription(
+      "fanfare_notifications_withdrawn_total", .counter, by: ["kind"],
+      "Those of them that took back what was shown."),
+    MetricDescription(
+      "fanfare_notification_results_total", .counter, by: ["kind", "result"],
+      "What came of them: taken, forgotten, later, refused, failed."),
+    MetricDescription(
+      "fanfare_notification_answers_lost_total", .counter,
+      "Answers of services that could not be written down: what they are about is sent again a minute later."),
   ]
 
   private static let broker = [

@@ -1,7 +1,7 @@
 import Wire
 
-/// What people have acknowledged or seen, gathered for a moment before the app of notifications looks at it: a phone that
-/// opens a conversation tells of all it holds.
+/// What people have acknowledged or seen, gathered for a moment before the app of notifications looks at it: a phone
+/// that opens a conversation tells of all it holds.
 ///
 /// The app looks at what waits or is shown, and not at what everybody acknowledges all day. Which subjects those are is
 /// known from the app's decisions; of those of the process before this one it is not, so for as long as it takes until

@@ -59,8 +59,8 @@ extension BrokerCore {
     options.push && notices != nil && options.app == nil && options.kind == .stream && name.limitedToUsers != nil
   }
 
-  /// The notice of a publication on a channel whose name names people; nil where it is for nobody, or changes an earlier
-  /// one. What the publication says stays out of it: it may be a secret.
+  /// The notice of a publication on a channel whose name names people; nil where it is for nobody, or changes an
+  /// earlier one. What the publication says stays out of it: it may be a secret.
   func notice(of publication: Publication, on state: BrokerChannel) -> PushIntent? {
     if publication.tags["edits"] != nil || publication.tags["deletes"] != nil { return nil }
     var users: [String] = []
@@ -70,7 +70,8 @@ extension BrokerCore {
       if !users.contains(where: { $0.hasSameBytes(as: user) }) { users.append(user) }
     }
     if users.isEmpty { return nil }
-    let content = PushIntent.Content(title: "New message", data: ["channel": state.name.string], offset: publication.offset)
+    let data = ["channel": state.name.string]
+    let content = PushIntent.Content(title: "New message", data: data, offset: publication.offset)
     return PushIntent(
       offset: 0, time: publication.time, topic: Self.channelTopic, subject: state.name.string, users: users,
       content: content)
@@ -146,8 +147,8 @@ extension BrokerCore {
     }
   }
 
-  /// A notice did not get to the disk. One that belonged to a publication went with it, or with its sender's error; only
-  /// those of publications that are delivered without the disk are tried again.
+  /// A notice did not get to the disk. One that belonged to a publication went with it, or with its sender's error;
+  /// only those of publications that are delivered without the disk are tried again.
   func noticeFailed(_ publication: Publication) {
     guard let notices, let intent = PushIntent(publication), intent.topic == Self.channelTopic,
       let channel = try? ChannelName(intent.subject),
@@ -156,8 +157,8 @@ extension BrokerCore {
     notices.hold(intent)
   }
 
-  /// The log has answered for an entry of a decision: the outbox has one more notice, or another app's records have come
-  /// to rest with an entry that the app of notifications has put behind them.
+  /// The log has answered for an entry of a decision: the outbox has one more notice, or another app's records have
+  /// come to rest with an entry that the app of notifications has put behind them.
   func cameBack(
     _ publication: Publication, of state: BrokerChannel, _ decision: PendingDecision, _ notices: NoticeOutbox,
     failed: Bool, in turn: inout Turn

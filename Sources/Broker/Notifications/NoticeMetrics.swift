@@ -83,10 +83,10 @@ public struct NoticeStatus: Sendable, Equatable {
 
 /// The same as metrics.
 struct NoticeMetrics {
-  private let waiting = Gauge(label: "fanfare_push_notices_waiting")
-  private let taken = Counter(label: "fanfare_push_notices_total")
-  private let lost = Counter(label: "fanfare_push_notices_lost_total")
-  private let answersLost = Counter(label: "fanfare_push_answers_lost_total")
+  private let waiting = Gauge(label: "fanfare_notices_waiting")
+  private let taken = Counter(label: "fanfare_notices_total")
+  private let lost = Counter(label: "fanfare_notices_lost_total")
+  private let answersLost = Counter(label: "fanfare_notification_answers_lost_total")
   private var sent: [String: Counter] = [:]
   private var withdrawn: [String: Counter] = [:]
   private var results: [NoticeTally.Result: Counter] = [:]
@@ -100,18 +100,19 @@ struct NoticeMetrics {
     lost.increment(by: now.lost - reported.lost)
     answersLost.increment(by: now.answersLost - reported.answersLost)
     for (kind, count) in now.sent {
-      let counter = sent[kind] ?? Counter(label: "fanfare_push_sent_total", dimensions: [("service", kind)])
+      let counter = sent[kind] ?? Counter(label: "fanfare_notifications_sent_total", dimensions: [("kind", kind)])
       sent[kind] = counter
       counter.increment(by: count - (reported.sent[kind] ?? 0))
     }
     for (kind, count) in now.withdrawn {
-      let counter = withdrawn[kind] ?? Counter(label: "fanfare_push_withdrawals_total", dimensions: [("service", kind)])
+      let labels = [("kind", kind)]
+      let counter = withdrawn[kind] ?? Counter(label: "fanfare_notifications_withdrawn_total", dimensions: labels)
       withdrawn[kind] = counter
       counter.increment(by: count - (reported.withdrawn[kind] ?? 0))
     }
     for (result, count) in now.results {
-      let labels = [("service", result.kind), ("result", result.result)]
-      let counter = results[result] ?? Counter(label: "fanfare_push_results_total", dimensions: labels)
+      let labels = [("kind", result.kind), ("result", result.result)]
+      let counter = results[result] ?? Counter(label: "fanfare_notification_results_total", dimensions: labels)
       results[result] = counter
       counter.increment(by: count - (reported.results[result] ?? 0))
     }

@@ -19,8 +19,8 @@ protocol NotifyingApp: App {
 
 extension Notifications: NotifyingApp {}
 
-/// How far the app of notifications has taken notices. It stands among the app's own records, so that it moves with what
-/// the app decides.
+/// How far the app of notifications has taken notices. It stands among the app's own records, so that it moves with
+/// what the app decides.
 struct NoticeCursor: AppRecord {
   /// No app's key begins with a space.
   static let key = " notices"
@@ -149,7 +149,8 @@ final class NoticeOutbox {
   /// The log took the first of those that waited.
   func toldHeld() { held.removeFirst() }
 
-  /// Takes users out of what is in memory, since their data is deleted. Notices on their way to the log are found there.
+  /// Takes users out of what is in memory, since their data is deleted. Notices on their way to the log are found
+  /// there.
   func erase(where isErased: (String) -> Bool) {
     for index in held.indices { held[index].users.removeAll(where: isErased) }
     held.removeAll { $0.users.isEmpty }

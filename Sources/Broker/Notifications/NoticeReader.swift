@@ -9,8 +9,8 @@ import Log
 /// - idle: nothing is under way. Can transition to: reading (notices wait).
 /// - reading: the log is asked for the notices after the cursor. Can transition to: deciding, idle (none of them says
 ///   anything any more), resting (the log could not tell).
-/// - deciding: the app is asked, which may wait for the store. Can transition to: committing, resting (the app could not
-///   decide, or the log refused).
+/// - deciding: the app is asked, which may wait for the store. Can transition to: committing, resting (the app could
+///   not decide, or the log refused).
 /// - committing: what the app has decided is on its way to the disk, and the cursor with it, in one transaction. Can
 ///   transition to: idle, resting (it did not get there: the batch is read again).
 /// - resting: the log failed. Can transition to: idle, a second later and then after pauses twice as long each time, up
@@ -37,8 +37,8 @@ struct NoticeReader {
     case decide
   }
 
-  /// Most notices of a batch, their bytes, and the people whom they name. A decision writes for each of these, and a turn
-  /// should be over within some milliseconds.
+  /// Most notices of a batch, their bytes, and the people whom they name. A decision writes for each of these, and a
+  /// turn should be over within some milliseconds.
   static let mostIntents = 64
   static let mostBytes = 256 << 10
   static let mostUsers = 64

@@ -1,8 +1,8 @@
 import Apps
 import Wire
 
-/// The arguments of `push_notify`: people, and what they are to be notified of. Checked where they come in, at both doors,
-/// and read once more where they are carried out.
+/// The arguments of `push_notify`: people, and what they are to be notified of. Checked where they come in, at both
+/// doors, and read once more where they are carried out.
 struct NotifyOrder: Equatable {
   static let name = "push_notify"
 

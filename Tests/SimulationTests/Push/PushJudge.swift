@@ -32,8 +32,8 @@ struct PushJudge {
     }
   }
 
-  /// What an answer, the disk and a step take at most in this world, in milliseconds: so long a decision may rest on what
-  /// is over.
+  /// What an answer, the disk and a step take at most in this world, in milliseconds: so long a decision may rest on
+  /// what is over.
   private static let slack: Int64 = 1000
   private let rules: NotificationRules
   /// By user and conversation.

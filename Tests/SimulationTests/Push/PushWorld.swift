@@ -7,8 +7,8 @@ import Wire
 @testable import Broker
 
 /// The simulation of notifications: a broker with a messenger and the real app of notifications, over a log that a kill
-/// cuts short; people with two to four devices, some of which look alive and say nothing; and services that answer late,
-/// with failures, or never.
+/// cuts short; people with two to four devices, some of which look alive and say nothing; and services that answer
+/// late, with failures, or never.
 final class PushWorld {
   static let people = (0..<10).map { "user\($0)" }
   /// Simulated milliseconds of a step.

@@ -4,8 +4,8 @@ import Wire
 /// Conversations of two, for the simulation of notifications. Its commands are `talk.<word>` with plain words as data:
 ///
 /// - `say n user`: a message in conversation n, for the other user
-/// - `delivered n count`, `read n count`: a device has so many of the caller's messages in conversation n, and the caller
-///   has read them
+/// - `delivered n count`, `read n count`: a device has so many of the caller's messages in conversation n, and the
+///   caller has read them
 struct TalkApp: App {
   /// What stands between a person and a conversation.
   struct Standing: AppRecord {
