@@ -246,7 +246,14 @@ final class CliqueScene: AppView {
   func devices(_ user: String, _ ids: [String]) throws -> [String] {
     try notified.filter { $0.hasPrefix(user + " ") }
       + acknowledged.filter { $0.hasPrefix(user + " ") }.map { "known " + $0 }
-      + ids.map { "to tell \(try notification(user, $0).map { "\($0)" } ?? "-")" }
+      + ids.map { "to tell \(try notification(user, $0).map(Self.text) ?? "-")" }
+  }
+
+  /// Without the order of a dictionary, which differs from one to the next.
+  private static func text(_ notification: AppNotification) -> String {
+    var plain = notification
+    plain.data = [:]
+    return "\(plain) \(notification.data.sorted { $0.key < $1.key })"
   }
 
   func notification(_ user: String, _ id: String) throws -> AppNotification? {

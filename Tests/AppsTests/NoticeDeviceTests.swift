@@ -95,7 +95,7 @@ struct NoticeDeviceTests {
   func quiet() throws {
     let scene = NoticeScene()
     try scene.register("ann", "a")
-    scene.now = 1_700_000_000_000 / 86_400_000 * 86_400_000 + 21 * 3_600_000
+    scene.now = (1_700_000_000_000 / 86_400_000 + 1) * 86_400_000 + 21 * 3_600_000
     try scene.call("ann", "push.settings", #"{"quiet":{"from":"22:00","to":"07:00","zone":60}}"#)
     try scene.message("ann", chat)
     try scene.advance(9 * 3_600_000 - 1)

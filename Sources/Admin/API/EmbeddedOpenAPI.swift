@@ -709,6 +709,28 @@ extension OpenAPI {
             }
           }
         },
+        "/api/push_notify": {
+          "post": {
+            "operationId": "push_notify",
+            "tags": ["Notifications"],
+            "summary": "Have people notified, whichever devices they have",
+            "description": "Answered when the notice is on disk. With a channel and an offset nobody is notified who acknowledges it in time.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/PushNotifyRequest"}, "example": {"users": ["ada"], "title": "Your order is on its way", "collapse_key": "order-7"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
         "/api/user_data": {
           "post": {
             "operationId": "user_data",
@@ -2199,6 +2221,24 @@ extension OpenAPI {
               "environment": {"description": "Of apns.", "type": "string", "enum": ["production", "sandbox"]}
             }
           },
+          "PushNotifyRequest": {
+            "description": "What people are to be notified of.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["users", "title"],
+            "properties": {
+              "users": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "string", "minLength": 1}},
+              "title": {"description": "At most 1,024 bytes.", "type": "string", "minLength": 1},
+              "body": {"description": "At most 4,096 bytes.", "type": "string"},
+              "data": {"description": "For the app: at most 1,536 bytes as JSON.", "type": "object", "maxProperties": 64, "additionalProperties": {"type": "string"}},
+              "link": {"description": "An https:// address that a browser opens.", "type": "string"},
+              "channel": {"description": "What it is about; later notices about it replace it. With an offset devices acknowledge it with push.delivered.", "type": "string"},
+              "offset": {"description": "Of the publication on the channel; left out, it goes out at once.", "type": "integer", "minimum": 0},
+              "collapse_key": {"description": "What it is about, where that is no channel.", "type": "string"},
+              "topic": {"description": "By which people choose what they want to hear; general where it is left out.", "type": "string"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
           "PushSendRequest": {
             "description": "One notification for up to 100 devices, of 524,288 bytes at most in all.",
             "type": "object",
@@ -2884,6 +2924,7 @@ extension OpenAPI {
               "clique_report_settle": {"$ref": "#/components/schemas/CliqueReportSettleRequest"},
               "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
               "push_send": {"$ref": "#/components/schemas/PushSendRequest"},
+              "push_notify": {"$ref": "#/components/schemas/PushNotifyRequest"},
               "why": {"$ref": "#/components/schemas/WhyRequest"}
             }
           },
@@ -2930,6 +2971,7 @@ extension OpenAPI {
               "revoke_token": {"$ref": "#/components/schemas/EmptyResult"},
               "invalidate_user_tokens": {"$ref": "#/components/schemas/EmptyResult"},
               "push_send": {"$ref": "#/components/schemas/PushSendResult"},
+              "push_notify": {"$ref": "#/components/schemas/EmptyResult"},
               "why": {"$ref": "#/components/schemas/WhyResult"},
               "inspect_channel": {"$ref": "#/components/schemas/InspectResult"},
               "inspect_user": {"$ref": "#/components/schemas/InspectResult"},

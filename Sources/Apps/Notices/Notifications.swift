@@ -84,7 +84,7 @@ public struct Notifications: App {
 
   static func channel(of user: String) throws(ClientError) -> ChannelName {
     do throws(ChannelName.Invalid) {
-      return try ChannelName("push.devices", user)
+      return try ChannelName("push.devices:", user)
     } catch {
       throw ClientError.badRequest.saying(error.description)
     }

@@ -12,17 +12,17 @@ struct UserTrace: Sendable {
   static let mostFound = 256
   /// Bytes of found rows (``Publication/cost``) after which a page ends.
   static let mostBytes = 1 << 20
-  /// Beginnings of channel names of which payloads are looked at, too.
-  private static let mostContents = 4
 
   let sought: SoughtUsers
+  /// Beginnings of channel names of which payloads are looked at, too: one or two for each app, all of them, because what
+  /// is left out here is left on the disk.
   let contents: [String]
   let after: TracePosition
   private let patterns: PatternSet
 
   init(users: [String], contents: [String], after: TracePosition) {
     sought = SoughtUsers(users)
-    self.contents = Array(contents.prefix(Self.mostContents))
+    self.contents = contents
     self.after = after
     var patterns: Set<[UInt8]> = []
     for user in users {
