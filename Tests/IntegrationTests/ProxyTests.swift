@@ -94,7 +94,8 @@ struct ProxyTests {
       let port = try #require(server.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
       func call(_ method: String) throws {
         let body = #"{"user":"56"}"#
-        let headers = "X-API-Key: a-key-that-only-this-test-has\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+        let key = "X-API-Key: a-key-that-only-this-test-has\r\n"
+        let headers = "\(key)Content-Length: \(body.utf8.count)\r\nConnection: close\r\n"
         let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
         #expect(answer.text == #"{"result":{}}"#)
       }
