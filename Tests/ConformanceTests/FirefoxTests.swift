@@ -18,7 +18,7 @@ struct FirefoxTests {
   /// - Parameter more: members of the configuration, each with a comma before it.
   private func run(_ script: String, _ more: String = "", push: String = "") async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
-    let firefox = try #require(FirefoxProgram.executable, "there is no Firefox; run .ci/setup servers")
+    let firefox = try #require(FirefoxProgram.executable, "there is no Firefox; install firefox-esr")
     let (certificate, vapidKey) = (try TestCertificate(), try VAPIDKey())
     let configuration = """
       {

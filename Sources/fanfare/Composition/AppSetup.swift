@@ -12,6 +12,7 @@ enum AppSetup {
     var table = settings.channels
     if settings.clique.enabled { table.add(clique(settings).namespaces, of: "clique") }
     if settings.state.enabled { table.add(StateApp.namespaces, of: "state") }
+    if settings.push.notifications { table.add(Notifications.namespaces, of: Notifications.name) }
     return table
   }
 

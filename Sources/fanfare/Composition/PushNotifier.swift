@@ -4,8 +4,8 @@ import Dispatch
 import Push
 import Wire
 
-/// Sends what services ask for with `push_send`, and what the app of notifications has for people. One in a process, and only beside the broker: Apple wants one token at a
-/// time.
+/// Sends what services ask for with `push_send`, and what the app of notifications has for people. One in a process, and
+/// only beside the broker: Apple wants one token at a time.
 final class PushNotifier: Notifier {
   private let service: PushService
   /// Looking through a hundred devices takes some milliseconds, which is too long for the broker's turn.
