@@ -50,7 +50,9 @@ public final class AdminServer: Sendable {
         availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)),
       onServerRunning: { tell.yield(.success($0.localAddress?.port ?? 0)) }, eventLoopGroup: group, logger: quiet)
     let place = "\(configuration.host):\(configuration.port)"
-    let serving = Task {
+    // Detached, so that the server does not hear of the process's own shutdown: it would begin to close the port in a task
+    // for which nobody waits, and which might still use the event loop when that is gone.
+    let serving = Task.detached {
       do { try await server.run() } catch {
         tell.yield(
           .failure(
