@@ -201,6 +201,16 @@ final class PictureScene {
     return Answer(status: status, head: head, body: try client.readToEnd())
   }
 
+  /// Discards pictures and waits until that is over: an upload that begins within it would be ended by it. What is asked of
+  /// the service's cleaning is done in order.
+  func discard(_ ids: [String]) throws {
+    service.discard(ids)
+    let isOver = Mutex(false)
+    service.forget([]) { _ in isOver.withLock { $0 = true } }
+    let isDone = try harness.wait { isOver.withLock { $0 } }
+    precondition(isDone, "the service has discarded pictures")
+  }
+
   func put(_ id: String, _ picture: [UInt8], token: String = "token-of-ada") throws -> Answer {
     try ask("PUT", "/state/pictures?id=\(id)", token: token, body: picture)
   }
