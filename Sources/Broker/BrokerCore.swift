@@ -26,6 +26,7 @@ public final class BrokerCore {
   private(set) var startedAt: Int64?
   /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
+  var tellings = RevocationTellings()
   /// Nil where no webhook is configured.
   var webhooks: Webhooks?
   /// Nil where ``openDeletions(in:)`` was not called: users' data cannot be deleted then.
@@ -206,6 +207,7 @@ public final class BrokerCore {
     calls.forget(at: turn.time.monotonic)
     expireEntries(in: &turn)
     watchOrders(in: &turn)
+    goOnTelling(in: &turn)
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     watchDeletions(in: &turn)
@@ -227,7 +229,8 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
       channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
-      deletions?.nextDeadline ?? .max, looks.nextDeadline, notices?.nextTime ?? .max)
+      deletions?.nextDeadline ?? .max, looks.nextDeadline, notices?.nextTime ?? .max,
+      tellings.isEmpty ? .max : 0)
     return next == .max ? nil : next
   }
 

@@ -48,19 +48,148 @@ struct RevocationTests {
     for number in 0..<count { _ = scene.ask(.revoke(.init(.id("token \(number)")))) }
     scene.finish(count)
     scene.hello(1)
-    let heard = scene.hears()
-    #expect(heard.count == 3 && heard.first == .welcome)
+    #expect(scene.hears() == [.welcome])
     var ids: Set<String> = []
-    for (index, message) in heard.dropFirst().enumerated() {
-      guard case .order(0, .revoke(let part, let replacesAll, let isComplete)) = message else {
-        Issue.record("\(message)")
-        continue
-      }
-      #expect(replacesAll == (index == 0) && isComplete == (index == 1))
-      ids.formUnion(part.map(\.key))
+    for index in 0..<2 {
+      scene.pass(0)
+      let part = try #require(self.part(of: scene.hears()))
+      #expect(part.replacesAll == (index == 0) && part.isComplete == (index == 1))
+      ids.formUnion(part.keys)
     }
     #expect(ids.count == count)
+    #expect(scene.core.tellings.isEmpty)
   }
+
+  // MARK: Many
+
+  private static let many = 100_000
+
+  /// A broker with many revocations in force.
+  private func crowdedScene(_ change: (inout BrokerConfiguration) -> Void = { _ in }) throws -> BrokerScene {
+    let scene = try scene {
+      $0.maximumRevocations = 2 * Self.many
+      change(&$0)
+    }
+    let log = try #require(scene.core.revocations)
+    for number in 0..<Self.many { log.table.insert(Revocation(.id("token \(number)"))) }
+    return scene
+  }
+
+  /// The part of the table that was heard and nothing beside it; nil: something else was.
+  private func part(of heard: [Heard]) -> (keys: [String], replacesAll: Bool, isComplete: Bool)? {
+    guard heard.count == 1, case .order(0, .revoke(let part, let replacesAll, let isComplete)) = heard[0] else {
+      return nil
+    }
+    return (part.map(\.key), replacesAll, isComplete)
+  }
+
+  /// The gateway has worked off whatever it was sent.
+  private func workOff(_ scene: BrokerScene) {
+    scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
+  }
+
+  @Test("a hundred thousand go out a part a turn, and nobody is served or hears anything before the last")
+  func inPieces() throws {
+    let scene = try crowdedScene()
+    scene.hello(1)
+    scene.hello(2)
+    #expect(scene.hears() == [.welcome])
+    scene.request(1, .subscribe("news"))
+    scene.publish(2, "news", "from somebody whose token may be revoked")
+    var told: [UInt64: Set<String>] = [:]
+    let turns = 2 * Self.many / BrokerCore.revocationsPerMessage
+    for turn in 1...turns {
+      #expect(scene.core.nextDeadline(at: scene.time) == 0, "the next part does not wait for a heartbeat")
+      let published = scene.ask(.publish(.init(channel: "other", data: Array("\(turn)".utf8))))
+      #expect(published != nil, "others are served between two parts")
+      scene.pass(0)
+      let (first, second) = (scene.hears(1), scene.hears(2))
+      let gateway: UInt64 = first.isEmpty ? 2 : 1
+      // What waited for the first gateway's table goes on with its last part.
+      let isLast = gateway == 1 && turn >= turns - 1
+      #expect(first.isEmpty != second.isEmpty, "a turn tells one gateway one part")
+      let heard = gateway == 1 ? first : second
+      let part = try #require(self.part(of: isLast ? Array(heard.prefix(1)) : heard))
+      #expect(part.keys.count <= BrokerCore.revocationsPerMessage)
+      #expect(part.replacesAll == (told[gateway] == nil))
+      told[gateway, default: []].formUnion(part.keys)
+      #expect(part.isComplete == (told[gateway]?.count == Self.many))
+      guard isLast else { continue }
+      #expect(heard.count == 4, "the table's last part, the answers of both requests, and what was published")
+      #expect(heard.contains { if case .reply(1, .subscribed) = $0 { true } else { false } })
+      #expect(heard.contains { if case .reply(2, .published) = $0 { true } else { false } })
+    }
+    #expect(told[1]?.count == Self.many && told[2]?.count == Self.many)
+  }
+
+  @Test("what is revoked and taken back while the table is told is in force as it was said last")
+  func changesMeanwhile() throws {
+    let scene = try crowdedScene()
+    // Told with the first part, since it takes the place of one that has ended.
+    let log = try #require(scene.core.revocations)
+    log.table.remove(Revocation(.id("token 0")))
+    log.table.insert(Revocation(.suspended("ann", reason: "")))
+    var known = RevocationTable()
+    scene.hello(1)
+    scene.pass(0)
+    _ = scene.serve(1, .user(.suspensions(.suspend(user: "bob", until: nil, reason: "spam"))))
+    scene.finish()
+    _ = scene.serve(2, .user(.suspensions(.suspend(user: "eve", until: nil, reason: "spam"))))
+    scene.finish()
+    _ = scene.serve(3, .disconnect(SessionTarget(user: "bob"), .forceDisconnect))
+    for (number, user) in ["ann", "eve"].enumerated() {
+      _ = scene.serve(4 + UInt64(number), .user(.suspensions(.lift(user: user))))
+      scene.finish()
+    }
+    while !scene.core.tellings.isEmpty { scene.pass(0) }
+    var heard = scene.hears().dropFirst()
+    while case .order(0, .revoke(let part, _, let isComplete))? = heard.popFirst() {
+      for revocation in part { known.insert(revocation) }
+      if isComplete { break }
+    }
+    guard case .order(0, .readmit(let readmitted))? = heard.popFirst() else {
+      Issue.record("\(heard)")
+      return
+    }
+    for revocation in readmitted { known.remove(revocation) }
+    for revocation in heard.flatMap(Self.revocations) { known.insert(revocation) }
+    #expect(known == log.table)
+    #expect(heard.contains(.order(3, .disconnect(SessionTarget(user: "bob"), .forceDisconnect))))
+    #expect(scene.answers[1] == nil, "the gateway has not confirmed it")
+    for id: UInt64 in 1...3 { scene.send(.obeyed(LinkObeyed(id: id)), from: 1) }
+    #expect(Set(scene.answers.keys) == [1, 2, 3, 4, 5])
+  }
+
+  private static func revocations(in heard: Heard) -> [Revocation] {
+    if case .order(_, .revoke(let revocations, _, _)) = heard { revocations } else { [] }
+  }
+
+  @Test("a table larger than the link's window waits for the gateway, and resets nothing")
+  func window() throws {
+    let scene = try crowdedScene { $0.linkWindowBytes = 300_000 }
+    scene.hello(1)
+    var parts = 0
+    for _ in 0..<(2 * Self.many / BrokerCore.revocationsPerMessage) {
+      scene.pass(0)
+      if scene.core.tellings.isEmpty { workOff(scene) }
+      parts += scene.hears().filter { if case .order = $0 { true } else { false } }.count
+    }
+    #expect(parts == Self.many / BrokerCore.revocationsPerMessage)
+    #expect(scene.core.counters.linkResets == 0)
+  }
+
+  @Test("a session that breaks while the table is told begins with all of it anew")
+  func brokenSession() throws {
+    let scene = try crowdedScene()
+    scene.hello(1)
+    scene.pass(0)
+    scene.hello(1, session: 2)
+    _ = scene.hears()
+    scene.pass(0)
+    #expect(part(of: scene.hears())?.replacesAll == true)
+  }
+
+  // MARK: Disk and limits
 
   @Test("what was revoked is in force after a restart, also what was revoked twice")
   func restart() throws {

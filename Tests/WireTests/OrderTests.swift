@@ -122,6 +122,27 @@ struct OrderTests {
     #expect(table.isEmpty)
   }
 
+  @Test("whoever goes through a table in parts meets all that was there at the beginning and still is")
+  func parts() {
+    var table = RevocationTable((0..<10).map { Revocation(.id("\($0)")) })
+    var met: Set<String> = []
+    var place: Int? = 0
+    while let from = place {
+      let part = table.part(from: from, limit: 3)
+      #expect(part.revocations.count <= 3)
+      met.formUnion(part.revocations.map(\.key))
+      place = part.next
+      // One that was met goes, one that was not goes, and others come in their places.
+      for number in [from, 9 - from / 3] { table.remove(Revocation(.id("\(number)"))) }
+      table.insert(Revocation(.id("new \(from)")))
+    }
+    let stayed = Set(table.all.map(\.key).filter { !$0.hasPrefix("token:new") })
+    #expect(!stayed.isEmpty && stayed.isSubset(of: met))
+    #expect(RevocationTable().part(from: 0, limit: 3).next == nil)
+    for revocation in table.all { table.remove(revocation) }
+    #expect(table.part(from: 6, limit: 3).revocations.isEmpty)
+  }
+
   @Test("a user's revocations are found among those of others, also after some have come, gone and ended")
   func byUser() {
     var table = RevocationTable([Revocation(.id("ann")), Revocation(.user("annie", issuedBefore: 5))])

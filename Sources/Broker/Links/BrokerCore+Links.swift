@@ -16,6 +16,7 @@ extension BrokerCore {
       begin(.request(request), cost: message.cost, of: link, session, in: &turn)
     case .gatewayHeartbeat(let heartbeat):
       session.consumed(heartbeat.consumedBytes)
+      resumeTelling(link, session)
       goOn(link, session, in: &turn)
     case .resynced: begin(.resynced, cost: message.cost, of: link, session, in: &turn)
     case .obeyed(let obeyed): self.obeyed(obeyed.id, by: gateway, in: &turn)
@@ -66,9 +67,13 @@ extension BrokerCore {
   }
 
   private func hasRoom(for work: LinkBacklog.Work, in session: PeerSession) -> Bool {
-    guard case .request(let request) = work else { return session.waiting == 0 }
-    guard let answer = request.request.answerLimit else { return true }
-    return session.hasRoom(forAnswerOf: configuration.bytes(of: answer), window: configuration.linkWindowBytes)
+    switch work {
+    case .request(let request):
+      guard let answer = request.request.answerLimit else { return true }
+      return session.hasRoom(forAnswerOf: configuration.bytes(of: answer), window: configuration.linkWindowBytes)
+    case .resynced, .goodbye: return session.waiting == 0
+    case .revocations: return session.telling == nil
+    }
   }
 
   private func begin(
@@ -78,6 +83,7 @@ extension BrokerCore {
     case .request(let request): begin(request, of: link, in: &turn)
     case .resynced: finishResync(of: link, in: &turn)
     case .goodbye: depart(link, in: &turn)
+    case .revocations: break  // They were told.
     }
   }
 
@@ -108,8 +114,7 @@ extension BrokerCore {
     let welcome = LinkWelcome(broker: configuration.instance, windowBytes: configuration.linkWindowBytes)
     links.send(.welcome(welcome), to: gateway, in: &turn)
     // Revocations and orders go out before anything that the gateway would hand on to its clients.
-    tellRevocations(to: gateway, in: &turn)
-    repeatOrders(to: gateway, in: &turn)
+    beginTelling(link, isNewSession: true, in: &turn)
     repeatSurveys(to: gateway, in: &turn)
   }
 

@@ -11,6 +11,8 @@ struct LinkBacklog {
     case request(LinkRequest)
     case resynced
     case goodbye
+    /// The gateway is told all revocations before anything behind this is begun.
+    case revocations
   }
 
   private var entries: Deque<(work: Work, bytes: Int)> = []

@@ -88,6 +88,8 @@ final class PeerSession {
   private(set) var waiting = 0
   private var reserved = 0
   var deletions = DeletionTelling.silent
+  /// Nil: the gateway has been told all revocations, or the broker keeps none.
+  var telling: RevocationTelling?
 
   init(now: Int64) { lastSent = now }
 

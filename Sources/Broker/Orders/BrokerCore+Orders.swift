@@ -26,13 +26,18 @@ extension BrokerCore {
     try issue(.subscribe(target, subscription), then: .done, for: requester, in: &turn)
   }
 
+  /// Gives an order to every gateway, at once or, where it is being told all revocations, behind them: a gateway takes
+  /// revocations for parts of the table until it has the last one.
   func tellGateways(
     _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) {
     let id = orders.add(
       order, then: response, for: requester, waiting: Set(links.sorted.map(\.gateway)),
       deadline: turn.time.monotonic + configuration.gatewayTimeout)
-    let open = links.open.map(\.gateway)
+    var open: [UInt64] = []
+    for link in links.open {
+      if link.open?.telling == nil { open.append(link.gateway) } else { link.open?.telling?.owesOrders = true }
+    }
     if !open.isEmpty { links.broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
     answerOrders(id, in: &turn)
   }
@@ -44,11 +49,20 @@ extension BrokerCore {
   }
 
   /// Sends orders again that a gateway has not confirmed. Its link has a new session, and the orders may have been lost
-  /// with the old one.
+  /// with the old one; or it was being told all revocations when they were given.
   func repeatOrders(to gateway: UInt64, in turn: inout Turn) {
     for order in orders.waiting(for: gateway) {
-      links.send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, in: &turn)
+      links.send(.order(LinkOrder(id: order.id, order: asOfNow(order.order))), to: gateway, in: &turn)
     }
+  }
+
+  /// An order as it is given now. What it revokes may have been taken back or replaced since: it must not be in force
+  /// again because it is said late.
+  private func asOfNow(_ order: SessionOrder) -> SessionOrder {
+    guard case .revoke(let revocations, let replacesAll, let isComplete) = order, let log = self.revocations else {
+      return order
+    }
+    return .revoke(revocations.compactMap(log.table.inForce), replacesAll: replacesAll, isComplete: isComplete)
   }
 
   /// Answers the requesters of orders that all gateways have carried out.

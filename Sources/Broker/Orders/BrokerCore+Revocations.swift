@@ -22,7 +22,7 @@ extension BrokerCore {
         table.insert(revocation)
       }
       log.loaded(opened, table)
-      for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
+      for link in links.open { beginTelling(link, isNewSession: false, in: &turn) }
     } catch {
       if !turn.missing.isEmpty { stores.park(waiting, .loadRevocations, in: &turn) }
     }
@@ -94,8 +94,7 @@ extension BrokerCore {
     }
     if pending.isLifted {
       // One that the disk did not let go of is in force again with the broker's next start.
-      let order = SessionOrder.readmit([pending.revocation])
-      for link in links.open { links.send(.order(LinkOrder(id: 0, order: order)), to: link.gateway, in: &turn) }
+      tellReadmitted([pending.revocation], in: &turn)
       return answer(pending.requester, error.map { .failed($0) } ?? .result(Array("{}".utf8)), in: &turn)
     }
     let order = SessionOrder.revoke([pending.revocation], replacesAll: false, isComplete: true)
@@ -159,33 +158,13 @@ extension BrokerCore {
       for revocation in some { log.table.insert(revocation) }
       throw error
     }
-    let order = SessionOrder.readmit(some)
-    for link in links.open { links.send(.order(LinkOrder(id: 0, order: order)), to: link.gateway, in: &turn) }
+    tellReadmitted(some, in: &turn)
     return true
   }
 
   /// Revocations that one step of a deletion forgets: a service may have revoked a user's tokens for any number of
   /// channels.
   static let revocationsPerStep = 64
-
-  // MARK: Gateways
-
-  /// Most revocations in one message.
-  static let revocationsPerMessage = 2000
-
-  /// Sends a gateway all revocations that are in force, in as many messages as it takes.
-  func tellRevocations(to gateway: UInt64, in turn: inout Turn) {
-    guard let table = revocations?.table else { return }
-    var rest = table.inOrder[...]
-    var isFirst = true
-    repeat {
-      let part = rest.prefix(Self.revocationsPerMessage)
-      rest = rest.dropFirst(part.count)
-      let order = SessionOrder.revoke(Array(part), replacesAll: isFirst, isComplete: rest.isEmpty)
-      links.send(.order(LinkOrder(id: 0, order: order)), to: gateway, in: &turn)
-      isFirst = false
-    } while !rest.isEmpty
-  }
 
   /// Removes revocations whose end has come from memory and from the disk, some at a time. Gateways drop them by
   /// themselves.

@@ -10,21 +10,32 @@ extension GatewayLink {
       effects.append(.revoked(order.id, news: RevocationTable(), all: self.revocations))
     case .forget(let users): effects.append(.forget(order.id, users, session: session))
     case .revoke(let revocations, let replacesAll, let isComplete):
-      guard case .open(let open) = state else { return }
-      guard replacesAll || open.incomingRevocations != nil else {
-        for revocation in revocations { self.revocations.insert(revocation) }
-        let news = RevocationTable(revocations)
-        return effects.append(.revoked(order.id, news: news, all: self.revocations))
-      }
-      // The whole table, with which a new session of the link begins: it comes in parts, and until all of them are
-      // here, the table known before counts.
-      var incoming = replacesAll ? RevocationTable() : open.incomingRevocations ?? RevocationTable()
-      for revocation in revocations { incoming.insert(revocation) }
-      whileOpen { $0.incomingRevocations = isComplete ? nil : incoming }
-      guard isComplete else { return }
-      self.revocations = incoming
-      effects.append(.revoked(order.id, news: incoming, all: incoming))
+      guard isOpen else { return }
+      let isPart = replacesAll || whileOpen { $0.incomingRevocations != nil } == true
+      if isPart { return takePart(revocations, replacesAll: replacesAll, isComplete, order.id, into: &effects) }
+      for revocation in revocations { self.revocations.insert(revocation) }
+      let news = RevocationTable(revocations)
+      effects.append(.revoked(order.id, news: news, all: self.revocations))
     }
+  }
+
+  /// Takes a part of the whole table, with which a new session of the link begins. Until the last part is here, the table
+  /// known before counts. The parts are put together in place: a copy for each of them would make of a hundred thousand
+  /// revocations some millions.
+  private func takePart(
+    _ part: [Revocation], replacesAll: Bool, _ isComplete: Bool, _ order: UInt64,
+    into effects: inout [GatewayLinkEffect]
+  ) {
+    let whole = whileOpen { open -> RevocationTable? in
+      if replacesAll { open.incomingRevocations = RevocationTable() }
+      for revocation in part { open.incomingRevocations?.insert(revocation) }
+      guard isComplete else { return nil }
+      defer { open.incomingRevocations = nil }
+      return open.incomingRevocations
+    }
+    guard let whole, let whole else { return }
+    revocations = whole
+    effects.append(.revoked(order, news: whole, all: whole))
   }
 
   /// Every event loop has carried the order out.

@@ -56,8 +56,12 @@ public struct Revocation: Sendable, Equatable {
 /// All revocations that are in force. The table is asked at each sign-in, and when a revocation is added, for each
 /// connection.
 public struct RevocationTable: Sendable, Equatable {
-  /// Revocations by the bytes of their key: two spellings that `String` takes for one must not share a revocation.
-  private var byKey: [[UInt8]: Revocation] = [:]
+  /// The revocations, each at a place that it keeps while it is in force; nil: nobody has the place.
+  private var places: [Revocation?] = []
+  private var freePlaces: [Int] = []
+  /// Where revocations stand, by the bytes of their key: two spellings that `String` takes for one must not share a
+  /// revocation.
+  private var placesByKey: [[UInt8]: Int] = [:]
   /// The keys of users' revocations that are for one channel, by the bytes of the user. The one for all channels has a
   /// key that the user alone tells.
   private var ofChannels: [[UInt8]: Set<[UInt8]>] = [:]
@@ -68,54 +72,69 @@ public struct RevocationTable: Sendable, Equatable {
     for revocation in revocations { insert(revocation) }
   }
 
-  public var isEmpty: Bool { byKey.isEmpty }
-  public var count: Int { byKey.count }
-  public var all: [Revocation] { Array(byKey.values) }
-
-  /// All of them in the order of their keys, the same in every process. A hundred thousand of them are put in order
-  /// while a turn lasts, so their keys are compared as they stand, and not made anew for each comparison.
-  public var inOrder: [Revocation] {
-    byKey.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+  /// Two tables are the same where the same is revoked, in whatever order it came.
+  public static func == (a: RevocationTable, b: RevocationTable) -> Bool {
+    a.count == b.count && a.placesByKey.allSatisfy { key, place in a.places[place] == b.revocation(key) }
   }
+
+  public var isEmpty: Bool { placesByKey.isEmpty }
+  public var count: Int { placesByKey.count }
+  public var all: [Revocation] { places.compactMap(\.self) }
+
+  /// Some of the revocations: those at `limit` places, beginning with one. A revocation keeps its place, so that whoever
+  /// goes from part to part misses none that was there at the beginning and still is, whatever comes and goes meanwhile.
+  /// One that comes meanwhile may have a place that was passed.
+  ///
+  /// - Returns: them, and the place at which the next part begins; nil: there is none.
+  public func part(from place: Int, limit: Int) -> (revocations: [Revocation], next: Int?) {
+    let end = min(places.count, place + limit)
+    return (places[min(place, end)..<end].compactMap(\.self), end < places.count ? end : nil)
+  }
+
+  private func revocation(_ key: [UInt8]) -> Revocation? { placesByKey[key].flatMap { places[$0] } }
 
   /// The revocations of a user's tokens but for a suspension (``suspension(of:)``), and how many there are of tokens by
   /// their ids, which name no user.
   public func found(for user: String) -> (ofUser: [Revocation], byID: Int) {
     let ofUser = all(of: user, limit: .max).filter { if case .suspended = $0.tokens { false } else { true } }
-    return (ofUser, byKey.count - userCount - suspendedCount)
+    return (ofUser, count - userCount - suspendedCount)
   }
 
   /// How many revocations there are that name a user, a suspension among them.
   public func count(of user: String) -> Int {
-    (byKey[Self.key(of: user)] == nil ? 0 : 1) + (suspension(of: user) == nil ? 0 : 1)
+    (placesByKey[Self.key(of: user)] == nil ? 0 : 1) + (suspension(of: user) == nil ? 0 : 1)
       + (ofChannels[Array(user.utf8)]?.count ?? 0)
   }
 
   /// Revocations that name a user, `limit` of them at most, a suspension among them. It does not go through those of
   /// others.
   public func all(of user: String, limit: Int) -> [Revocation] {
-    var found = [byKey[Self.key(of: user)], suspension(of: user)].compactMap(\.self)
+    var found = [revocation(Self.key(of: user)), suspension(of: user)].compactMap(\.self)
     if found.count > limit { found = Array(found.prefix(limit)) }
     for key in ofChannels[Array(user.utf8)] ?? [] {
       if found.count >= limit { break }
-      if let one = byKey[key] { found.append(one) }
+      if let one = revocation(key) { found.append(one) }
     }
     return found
   }
 
   private static func key(of user: String) -> [UInt8] { Array(Revocation(.user(user, issuedBefore: 0)).key.utf8) }
+
   /// All users who are suspended, by their names.
   public var suspensions: [Revocation] {
-    byKey.values.filter { if case .suspended = $0.tokens { true } else { false } }.sorted { $0.key < $1.key }
+    all.filter { if case .suspended = $0.tokens { true } else { false } }.sorted { $0.key < $1.key }
   }
 
   /// The suspension of a user that is in force; nil: there is none.
   public func suspension(of user: String) -> Revocation? {
-    if byKey.isEmpty || user.isEmpty { return nil }
-    return byKey[Array(Revocation(.suspended(user, reason: "")).key.utf8)]
+    if isEmpty || user.isEmpty { return nil }
+    return revocation(Array(Revocation(.suspended(user, reason: "")).key.utf8))
   }
 
-  public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
+  public func contains(_ revocation: Revocation) -> Bool { placesByKey[Array(revocation.key.utf8)] != nil }
+
+  /// What is in force of the tokens that a revocation names; nil: nothing.
+  public func inForce(_ revocation: Revocation) -> Revocation? { self.revocation(Array(revocation.key.utf8)) }
 
   /// Adds a revocation.
   ///
@@ -125,31 +144,48 @@ public struct RevocationTable: Sendable, Equatable {
     let key = Array(revocation.key.utf8)
     var merged = revocation
     if case .suspended = revocation.tokens {
-      if byKey.updateValue(revocation, forKey: key) == nil { note(revocation, key, isThere: true) }
+      put(revocation, key)
       return revocation
     }
-    if let before = byKey[key] {
+    if let before = self.revocation(key) {
       merged.expiresAt = max(merged.expiresAt, before.expiresAt)
       if case .user(let user, let time, let channel) = merged.tokens, case .user(_, let earlier, _) = before.tokens {
         merged.tokens = .user(user, issuedBefore: max(time, earlier), channel: channel)
       }
     }
-    if byKey.updateValue(merged, forKey: key) == nil { note(merged, key, isThere: true) }
+    put(merged, key)
     return merged
+  }
+
+  private mutating func put(_ revocation: Revocation, _ key: [UInt8]) {
+    if let place = placesByKey[key] { return places[place] = revocation }
+    if let place = freePlaces.popLast() {
+      placesByKey[key] = place
+      places[place] = revocation
+    } else {
+      placesByKey[key] = places.count
+      places.append(revocation)
+    }
+    note(revocation, key, isThere: true)
   }
 
   /// Revocations whose end has come, `limit` of them at most.
   public func expired(at now: Int64, limit: Int) -> [Revocation] {
-    Array(byKey.values.lazy.filter { $0.expiresAt <= now }.prefix(limit))
+    Array(places.lazy.compactMap(\.self).filter { $0.expiresAt <= now }.prefix(limit))
   }
 
   public mutating func remove(_ revocation: Revocation) {
     let key = Array(revocation.key.utf8)
-    if let removed = byKey.removeValue(forKey: key) { note(removed, key, isThere: false) }
+    guard let place = placesByKey.removeValue(forKey: key), let removed = places[place] else { return }
+    places[place] = nil
+    freePlaces.append(place)
+    // Places are forgotten all together: while one is in use, those before it must not move.
+    if isEmpty { (places, freePlaces) = ([], []) }
+    note(removed, key, isThere: false)
   }
 
   public mutating func removeExpired(at now: Int64) {
-    for revocation in byKey.values.filter({ $0.expiresAt <= now }) { remove(revocation) }
+    for revocation in expired(at: now, limit: .max) { remove(revocation) }
   }
 
   /// Keeps what is known by user, when a revocation comes or goes.
@@ -171,8 +207,8 @@ public struct RevocationTable: Sendable, Equatable {
   ///
   /// - Parameter channel: the channel of a subscription token; nil: it is a connection token.
   public func refuses(_ token: TokenIdentity, of user: String, channel: String? = nil) -> Bool {
-    if byKey.isEmpty { return false }
-    if let id = token.id, byKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }
+    if isEmpty { return false }
+    if let id = token.id, placesByKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }
     if user.isEmpty { return false }
     if suspension(of: user) != nil { return true }
     if refuses(token, Revocation(.user(user, issuedBefore: 0))) { return true }
@@ -180,7 +216,7 @@ public struct RevocationTable: Sendable, Equatable {
   }
 
   private func refuses(_ token: TokenIdentity, _ sought: Revocation) -> Bool {
-    guard case .user(_, let time, _)? = byKey[Array(sought.key.utf8)]?.tokens else { return false }
+    guard case .user(_, let time, _)? = revocation(Array(sought.key.utf8))?.tokens else { return false }
     return token.issuedAt.map { $0 < time } ?? true
   }
 }

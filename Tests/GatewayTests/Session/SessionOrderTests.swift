@@ -158,6 +158,25 @@ struct SessionOrderTests {
     #expect(scene.tells() == [.revoked(0, news: all, all: all)])
   }
 
+  @Test("sessions hear of a table in many parts once, when it is whole: whoever came in between is ended then")
+  func manyParts() {
+    let scene = LinkScene()
+    scene.welcome()
+    var whole = RevocationTable()
+    for number in 0..<50 {
+      let part = [Revocation(.id("\(number)")), Revocation(.user("user \(number)", issuedBefore: 9))]
+      for revocation in part { whole.insert(revocation) }
+      scene.receive(.order(LinkOrder(id: 0, order: revoke(part, all: number == 0, complete: number == 49))))
+      if number < 49 { #expect(scene.tells().isEmpty && scene.link.revocations.isEmpty) }
+    }
+    #expect(scene.tells() == [.revoked(0, news: whole, all: whole)])
+    #expect(scene.link.revocations == whole)
+    let next = Revocation(.id("next"))
+    scene.receive(.order(LinkOrder(id: 7, order: revoke([next]))))
+    whole.insert(next)
+    #expect(scene.tells() == [.revoked(7, news: RevocationTable([next]), all: whole)])
+  }
+
   @Test("what is taken back counts no more, and touches no session")
   func readmitted() {
     let scene = LinkScene()
