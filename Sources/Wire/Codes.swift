@@ -49,7 +49,6 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
   public static let expired = ClientError(code: 110, message: "expired")
   public static let tooManyRequests = ClientError(code: 111, message: "too many requests", temporary: true)
   public static let unrecoverablePosition = ClientError(code: 112, message: "unrecoverable position")
-  public static let concurrentPagination = ClientError(code: 113, message: "concurrent pagination", temporary: true)
 
   // Codes of Fanfare alone (docs/PROTOCOL.md): above the numbers that the protocol reserves for itself.
   /// The same idempotency key came with another body.
@@ -75,9 +74,7 @@ public struct DisconnectCode: Sendable, Hashable {
   public static let shutdown = DisconnectCode(code: 3001, reason: "shutdown")
   public static let serverError = DisconnectCode(code: 3004, reason: "internal server error")
   public static let expired = DisconnectCode(code: 3005, reason: "connection expired")
-  public static let subscriptionExpired = DisconnectCode(code: 3006, reason: "subscription expired")
   public static let slow = DisconnectCode(code: 3008, reason: "slow")
-  public static let writeError = DisconnectCode(code: 3009, reason: "write error")
   public static let insufficientState = DisconnectCode(code: 3010, reason: "insufficient state")
   public static let forceReconnect = DisconnectCode(code: 3011, reason: "force reconnect")
   public static let noPong = DisconnectCode(code: 3012, reason: "no pong")
@@ -89,7 +86,6 @@ public struct DisconnectCode: Sendable, Hashable {
   public static let forceDisconnect = DisconnectCode(code: 3503, reason: "force disconnect")
   public static let connectionLimit = DisconnectCode(code: 3504, reason: "connection limit")
   public static let channelLimit = DisconnectCode(code: 3505, reason: "channel limit")
-  public static let inappropriateProtocol = DisconnectCode(code: 3506, reason: "inappropriate protocol")
   public static let permissionDenied = DisconnectCode(code: 3507, reason: "permission denied")
   public static let notAvailable = DisconnectCode(code: 3508, reason: "not available")
   public static let tooManyErrors = DisconnectCode(code: 3509, reason: "too many errors")

@@ -12,6 +12,12 @@ import Wire
 ///
 /// Every send goes to a datagram socket whose reader never reads: the kernel takes each datagram and drops it, so that
 /// a send neither waits nor falls short, however many there are.
+///
+/// It stands here and not in MicroBench, which alone uses it: its subscribers are subclasses of ``Outlet``, so that a
+/// delivery to them goes the way of a delivery to a ``Connection``. Another module may subclass a class only where that is
+/// `open`, and would need the hub, the fan-out, tapes and sessions as `package`. Within one module the compiler knows all
+/// callers and all subclasses of these, and builds the fan-out's loops accordingly; a probe must not change what it
+/// counts. An outlet of closures would cost each delivery a call that a connection's does not have.
 package final class FanOutProbe {
   package struct NoSocket: Error, CustomStringConvertible {
     package let description = "the kernel gave no datagram socket on the loopback address; allow one and count again"

@@ -203,12 +203,3 @@ struct PatternSet: Sendable {
     return false
   }
 }
-
-extension TracePosition {
-  /// In the order in which SQLite reads a table: texts by their bytes.
-  fileprivate func precedes(_ other: TracePosition) -> Bool {
-    if channel != other.channel { return channel < other.channel }
-    if offset != other.offset { return offset < other.offset }
-    return key.utf8.lexicographicallyPrecedes(other.key.utf8)
-  }
-}

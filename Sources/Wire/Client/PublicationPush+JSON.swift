@@ -9,7 +9,7 @@ extension PublicationPush {
   @inline(__always)
   func writeJSON(to sink: inout some ByteSink) {
     sink.put("{\"push\":{\"channel\":\"")
-    unsafe escape(channel, to: &sink)
+    unsafe Self.escape(channel, to: &sink)
     sink.put("\",\"pub\":{")
     var comma = Comma()
     writeData(&comma, to: &sink)
@@ -26,7 +26,7 @@ extension PublicationPush {
       sink.put("\"")
     } else if unsafe !data.isEmpty {
       comma.put("\"data\":", to: &sink)
-      unsafe raw(data, to: &sink)
+      unsafe Self.raw(data, to: &sink)
     }
   }
 
@@ -54,6 +54,14 @@ extension PublicationPush {
   @inline(__always)
   private func write(_ info: Info, to sink: inout some ByteSink) {
     sink.put("{\"user\":\"")
+    Self.writeMembers(of: info, to: &sink)
+    sink.put("}")
+  }
+
+  /// The members of a client's info, from the first one's value on: what stands before it differs. Those of user and
+  /// client are written where they are empty too: an SDK would show `undefined` otherwise.
+  @inline(__always)
+  static func writeMembers(of info: Info, to sink: inout some ByteSink) {
     unsafe escape(info.user, to: &sink)
     sink.put("\",\"client\":\"")
     unsafe escape(info.client, to: &sink)
@@ -66,7 +74,6 @@ extension PublicationPush {
       sink.put(",\"chan_info\":")
       unsafe raw(channel, to: &sink)
     }
-    sink.put("}")
   }
 
   private func write(_ tags: [String: String], to sink: inout some ByteSink) {
@@ -74,9 +81,9 @@ extension PublicationPush {
     var comma = Comma()
     for (key, value) in tags.sorted(by: { $0.key < $1.key }) {
       comma.put("\"", to: &sink)
-      escape(key, to: &sink)
+      Self.escape(key, to: &sink)
       sink.put("\":\"")
-      escape(value, to: &sink)
+      Self.escape(value, to: &sink)
       sink.put("\"")
     }
     sink.put("}")
@@ -96,19 +103,19 @@ extension PublicationPush {
 
   // MARK: Values
 
-  private func escape(_ text: String, to sink: inout some ByteSink) {
+  private static func escape(_ text: String, to sink: inout some ByteSink) {
     var text = text
     text.withUTF8 { unsafe escape(UnsafeRawBufferPointer($0), to: &sink) }
   }
 
   @inline(__always)
-  private func escape(_ text: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+  private static func escape(_ text: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
     if unsafe JSONText.isPlain(text) { return unsafe sink.put(text) }
     unsafe JSONText.escape(text) { unsafe sink.put($0) }
   }
 
   /// A newline between its tokens becomes a space, because SDKs split a frame at newlines.
-  private func raw(_ value: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+  private static func raw(_ value: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
     guard let start = value.baseAddress else { return }
     let hasNewline = unsafe memchr(start, 0x0A, value.count) != nil || memchr(start, 0x0D, value.count) != nil
     if !hasNewline { return unsafe sink.put(value) }

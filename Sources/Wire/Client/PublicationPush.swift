@@ -70,7 +70,7 @@
   }
 
   @inline(__always)
-  private static func with(_ info: ClientInfo?, _ body: (Info?) -> Void) {
+  static func with(_ info: ClientInfo?, _ body: (Info?) -> Void) {
     guard let info else { return body(nil) }
     unsafe with(info.user) { user in
       unsafe with(info.client) { client in

@@ -219,11 +219,12 @@ extension JSONWriter {
   }
 
   public mutating func write(_ info: ClientInfo) {
-    // Written even where they are empty: an SDK would show `undefined` otherwise.
-    write("user", info.user)
-    write("client", info.client)
-    if let connection = info.connectionInfo { write("conn_info", raw: connection) }
-    if let channel = info.channelInfo { write("chan_info", raw: channel) }
+    members { comma, bytes in
+      comma.put("\"user\":\"", to: &bytes)
+      PublicationPush.with(info) { info in
+        if let info { PublicationPush.writeMembers(of: info, to: &bytes) }
+      }
+    }
   }
 }
 
