@@ -28,11 +28,11 @@ struct IdentifierFormTests {
         let error = scene.refusal("ada", method, json)
         #expect(error?.code == 107, "\(method) \(json): \(String(describing: error))")
       }
-      // Who calls is looked at in the same way, clients and gateways alike.
+      // The user who calls has to have the form of an id too, whether a client or a gateway calls.
       for (method, source) in [
         ("state.settings", AppCall.Source.client), ("state.picture.gone", .gateway), ("state.picture.added", .gateway),
       ] {
-        // Nobody is told that commands are for people.
+        // A client without a user is told that commands are for people (103), everybody else that the id is malformed.
         let code: UInt32 = user.isEmpty && source == .client ? 103 : 107
         let refusal = scene.refusal(user, method, "{}", source: source)
         #expect(refusal?.code == code, "\(method) by \(user.debugDescription)")

@@ -51,13 +51,13 @@ struct StateDiscardTests {
     #expect(scene.refusal("ada", "state.picture.added", whole, source: .gateway) == StateError.takenPicture)
     let key = #"{"id":"\#(id)","upload":"AAAA"}"#
     #expect(scene.refusal("ada", "state.picture.upload", key, source: .gateway) == StateError.notRevealed)
-    // Of one that the broker was not told of yet, too.
+    // An id stays taken, too, where its picture is discarded before the broker was told of it.
     let unknown = "unknown-0123456789abcdef01"
     try discard(scene, "ada", [unknown])
     #expect(
       scene.refusal("ada", "state.picture.added", Self.added(unknown, #","type":"image/png""#), source: .gateway)
         == StateError.takenPicture)
-    // To gateways that have been away they are gone.
+    // A gateway that was away asks which of its pictures are gone, and hears of both.
     let gone = try scene.call("-", "state.picture.gone", #"{"ids":["\#(id)","\#(unknown)"]}"#, source: .gateway)
     #expect(gone["gone"] as? [String] == [id, unknown])
     try scene.advance(StatePicture.barredLifetime)
@@ -80,7 +80,7 @@ struct StateDiscardTests {
     #expect(error?.code == 435 && error?.message.contains("nothing was discarded") == true)
     #expect(try #require(try scene.person("ada")).unsent == [spare])
     #expect(scene.phases("ada", "bob") == "sent/received")
-    // The same through a gateway.
+    // A gateway that discards for a client is refused, and obeyed, in the same cases.
     let sent = #"{"id":"\#(sending.front)"}"#
     #expect(scene.refusal("ada", "state.picture.discard", sent, source: .gateway)?.code == 435)
     try scene.call("ada", "state.picture.discard", #"{"id":"\#(spare)"}"#, source: .gateway)

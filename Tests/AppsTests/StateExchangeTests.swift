@@ -107,7 +107,8 @@ struct StateExchangeTests {
     let first = try scene.call("ada", "state.send", sending.json)
     let notices = scene.published.count
     try scene.advance(10 * 60_000)
-    // The same command, another command with the same pictures, and after everything else has gone on.
+    // A send is answered as the first time when it is repeated as it was, when another command names the same pictures,
+    // and when the exchange has gone on since.
     #expect(try scene.call("ada", "state.send", sending.json) as NSDictionary == first as NSDictionary)
     let plain = sending.json.replacingOccurrences(of: #","key":"k1""#, with: "")
     #expect(try scene.call("ada", "state.send", plain, key: "x") as NSDictionary == first as NSDictionary)

@@ -16,10 +16,10 @@ struct StateLimitTests {
     let error = try #require(scene.refusal("eve", "state.begin", #"{"to":"one-more"}"#))
     #expect(error.code == 106 && error.message.contains("20 recorders are open"))
     #expect(scene.recordCount == 1)
-    // Not for those that are open already, and not for others.
+    // The limit refuses neither a recorder that is open already nor other people's.
     try scene.call("eve", "state.begin", #"{"to":"u3"}"#)
     try scene.call("ada", "state.begin", #"{"to":"bob"}"#)
-    // Those that are over make room.
+    // Recorders whose time is over make room for others.
     try scene.advance(180_001)
     for round in 0..<30 {
       for number in 0..<20 { try scene.call("eve", "state.begin", #"{"to":"v\#(round)-\#(number)"}"#) }
@@ -75,7 +75,7 @@ struct StateLimitTests {
     try scene.call("eve", "state.begin", #"{"to":"cy"}"#)
     let third = try scene.prepare("eve", to: "cy")
     #expect(scene.refusal("eve", "state.send", third.json)?.code == 106)
-    // To answer is always possible.
+    // The limit counts States that wait for an answer, so an answer is taken at any time.
     try scene.send("cy", to: "eve")
     #expect(try scene.call("eve", "state.send", third.json)["phase"] as? String == "revealed")
     try scene.send("ada", to: "eve")
@@ -197,7 +197,7 @@ struct StateLimitTests {
     #expect(refusal?.temporary == true && refusal?.message.contains("clock") == true)
     try scene.runTimers()
     #expect(scene.discarded.isEmpty && scene.phases("ada", "bob") == "revealed/revealed")
-    // Its list says what was shown, without the words.
+    // The entry of ada's list still says that the State was shown, without the caption.
     let channel = try ChannelName("state.threads:ada")
     let entry = try #require(try scene.app.entry("bob", of: channel, scene))
     #expect(String(decoding: entry.data, as: UTF8.self).contains("at the sea"))

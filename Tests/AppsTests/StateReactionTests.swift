@@ -43,7 +43,7 @@ struct StateReactionTests {
     #expect(notice["event"] as? String == "reacted" && notice["with"] as? String == "ada")
     #expect(notice["since"] as? Int64 == since && notice["until"] as? Int64 == until)
     #expect(scene.entry("bob", "ada")?["unread"] as? Bool == true, "nobody has looked yet")
-    // Another, of the other, and one in place of the first.
+    // Each of the two reacts: ada for the first time, and bob in place of his first reaction.
     try react(scene, "bob", "ada", "👀")
     try react(scene, "ada", "bob", "❤️")
     #expect(shown(scene, "ada", "bob") == ["❤️", "👀"] && shown(scene, "bob", "ada") == ["👀", "❤️"])

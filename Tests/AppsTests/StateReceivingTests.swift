@@ -35,7 +35,7 @@ struct StateReceivingTests {
     #expect(scene.notices("ada") == ["received", "received"] && scene.notices("eve") == ["sent", "sent"])
     #expect(scene.told.count == 3, "nor is a backend told, which would tell ada")
     #expect(try #require(try scene.person("ada")).received == 2)
-    // Whoever is sent too much can go on answering, and sending.
+    // The limit is on what ada receives: she can go on answering, and sending.
     try scene.send("ada", to: "u0")
     #expect(scene.phases("ada", "u0") == "revealed/revealed")
     #expect(try scene.send("ada", to: "eve")["phase"] as? String == "revealed", "what eve sent was kept")

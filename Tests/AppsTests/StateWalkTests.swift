@@ -88,7 +88,7 @@ private struct StateWalk {
       lastSent[pair] = sending
       sealedPictures[key(user, other), default: []].formUnion([sending.front, sending.rear])
     } else {
-      // It may have been discarded: another is made next time.
+      // The pictures may have been discarded before, so others are uploaded next time.
       prepared[pair] = Bool.random(using: &random) ? sending : nil
     }
   }

@@ -41,7 +41,7 @@ struct PlaceTokenTests {
     #expect(
       await refusal { try await verifier.verifySubscription(place) }
         == "this is a place token, not a subscription token")
-    // Nor does one that claims to be two things.
+    // A token that names a place and grants channels is neither.
     for (claim, value) in [("channel", #""park""#), ("channels", #"["park"]"#), ("subs", "{}"), ("channel", "null")] {
       let both = try await token(claims(#","\#(claim)":\#(value)"#))
       #expect(
@@ -50,7 +50,7 @@ struct PlaceTokenTests {
       #expect(await refusal { try await verifier.verifyConnection(both) } != "accepted")
       #expect(await refusal { try await verifier.verifySubscription(both) } != "accepted")
     }
-    // Whatever stands under the claim.
+    // A token with a claim `place` is no connection token, even where the claim's value is no place.
     for odd in ["null", "7", #"["park"]"#, "\"\""] {
       let odd = try await token(claims(place: odd))
       #expect(await refusal { try await verifier.verifyPlace(odd) } == "the claim place is missing or not a string")

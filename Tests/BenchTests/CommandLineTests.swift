@@ -89,7 +89,7 @@ struct CommandLineTests {
       #expect((group.channels, group.subscribers, group.publishers, group.payload) == (2, 3, 2, 64))
       #expect(result.command.contains("--channels 2") && result.peers.map(\.name) == ["floor"])
       #expect(result.turns.first?.report?.delivered == 30)
-      // Of a copy of the sources without a repository there is none.
+      // Sources that were copied without their repository have no commit.
       #expect(result.commit.map { $0.prefix(40).count(where: \.isHexDigit) == 40 } ?? true)
     }
   }

@@ -109,7 +109,7 @@ struct CoordinatorTests {
 
   @Test("A worker that ends amid a turn fails it, ends the run, and leaves neither server nor worker behind")
   func workerEnds() async throws {
-    // Only the first of the two ends; the other one waits for orders.
+    // Only the first of the two workers ends; the other one waits for orders.
     let worker = try FakeWorker(onBegin: "mkdir \"$1/first\" 2>/dev/null && exit 1")
     defer { worker.remove() }
     let journal = Journal()
@@ -188,7 +188,7 @@ struct CoordinatorTests {
     try #require(await eventually(within: .seconds(300)) { !bench.isRunning })
     #expect(bench.status == 1)
     #expect(try String(contentsOf: errors, encoding: .utf8).contains("interrupted"))
-    // Who lost its parent may wait for whoever reaps orphans; it runs no more.
+    // A child whose parent has ended may stay a zombie until init reaps it; it runs no more.
     for child in children { #expect(["Z", "X", nil].contains(ProcessTable.stat(of: child)?.first)) }
   }
 

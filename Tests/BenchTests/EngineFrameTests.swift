@@ -65,7 +65,7 @@ struct EngineFrameTests {
     let key = "dGhlIHNhbXBsZSBub25jZQ=="
     let good =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
-    // By bytes: for a string, a line's end is one character.
+    // The reply is cut at each byte, since a string's prefixes never end between the two bytes of a line's end.
     for count in 0..<good.utf8.count {
       #expect(try read(String(decoding: good.utf8.prefix(count), as: UTF8.self), key) == nil)
     }

@@ -89,7 +89,7 @@ struct FloorTests {
   @Test("Subscribers that the server closes because they stopped reading do not count as disconnected")
   func slowAlone() async throws {
     let floor = try FloorRunner()
-    // More than their sockets hold.
+    // The group publishes more to each subscriber than its socket holds.
     let group = Scenario.Group.sample(channels: 1, subscribers: 10, rate: 500, payload: 50_000, slow: 1)
     let report = try await WorkerRunner.run(.sample(group, to: floor.url, dialect: "floor"))
     #expect(report.groups.first?.published == 200)
@@ -108,7 +108,7 @@ struct FloorTests {
       (.sample(.sample(), to: floor.url + "/x", dialect: "centrifuge"), "closed the connection"),
     ]
     let limit = linuxio_raise_file_limit()
-    // Where the limit is higher, no scenario reaches it.
+    // A scenario has at most a million subscribers, so a higher limit of open files is never reached.
     if (1..<1_000_000).contains(limit) {
       let group = Scenario.Group.sample(channels: 1, subscribers: limit)
       cases.append((.sample(group, to: floor.url, dialect: "floor"), "open files"))
@@ -211,7 +211,7 @@ struct FloorTests {
     try say(Array("GET \(reply.path) HTTP/1.1\r\nSec-WebSocket-Key: x\r\n\r\n".utf8))
     var head = ""
     while !head.hasSuffix("\r\n\r\n") { head.unicodeScalars.append(Unicode.Scalar(try hear(1)[0])) }
-    // To a channel that nobody reads: a mask of zeros, a name of one letter, no content.
+    // A publication to a channel that nobody reads: a mask of zeros, a name of one letter, no content.
     let publication: [UInt8] = [0x82, 0x83, 0, 0, 0, 0, 0, 1, 0x61]
     let count = 200_000
     try say([UInt8]((0..<count).flatMap { _ in publication }))
@@ -219,7 +219,7 @@ struct FloorTests {
     let answers = try hear(count * size)
     let frame = Array(reply.frames.prefix(size))
     #expect((0..<count).allSatisfy { answers[($0 * size)..<(($0 + 1) * size)].elementsEqual(frame) })
-    // No more than were published.
+    // There is no answer beyond one for each publication: the stream ends behind them.
     try say([0x88, 0x80, 0, 0, 0, 0])
     var rest: UInt8 = 0
     #expect(recv(descriptor, &rest, 1, 0) == 0)

@@ -48,10 +48,10 @@ struct LedgerTests {
     let book = Book(subscribers: 1, published: 500)
     // Nothing came at all, as of a server that delivers to nobody: 200 of the warm-up, 300 measured.
     #expect(book.lost(200..<500) == 300 && book.lost(0..<200) == 200)
-    // Whoever joined late got only the end of it.
+    // A subscriber that joined late got a publication of the measured time, and none of the warm-up.
     book.deliver(450)
     #expect(book.lost(200..<500) == 299 && book.lost(0..<200) == 200)
-    // What is late of the one does not make up for what is missing of the other.
+    // Late deliveries of the warm-up do not make up for those that are missing of the measured time.
     for sequence: UInt64 in 0..<100 { book.deliver(sequence) }
     #expect(book.lost(200..<500) == 299 && book.lost(0..<200) == 100)
   }
@@ -100,7 +100,7 @@ struct LedgerTests {
   func stamps() {
     let book = Book(subscribers: 1)
     book.deliver(0, at: 100, stamp: 60)
-    // Before it was due, as a clock that was set may have it.
+    // The kernel's stamp is earlier than the publication was due, as after a clock was set back.
     book.deliver(1, at: 100, stamp: 5)
     book.deliver(2, at: 100)
     _ = book.ledger.endSecond()

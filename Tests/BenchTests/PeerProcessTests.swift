@@ -154,7 +154,7 @@ struct PeerProcessTests {
     let server = try ChildServer(
       ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], name: "stubborn", cores: [],
       folder: folder)
-    // Not before it ignores the signal.
+    // The server is stopped only when its shell ignores the signal, which it says by "ready".
     let deadline = MonotonicTime.now() + 300_000_000_000
     while folder.end(of: "stubborn.log") != "ready", MonotonicTime.now() < deadline { usleep(1000) }
     server.stop(patience: 0.1)

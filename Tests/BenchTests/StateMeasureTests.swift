@@ -43,7 +43,7 @@ struct StateMeasureTests {
       return sink.captured.map { String(decoding: $0, as: UTF8.self) }
     }
     #expect(try delivered(from: "sender-2") == [String(content.prefix(Marker.length))])
-    // Whoever else sends is nobody that was asked to.
+    // A publication of another sender is not the exchange's, and is not measured.
     #expect(try delivered(from: "sender-1") == [""])
   }
 

@@ -183,7 +183,7 @@ struct TemplateDialectTests {
     plan.target.templates = answers ? Self.lines : MessageTemplates(sub: "S %C", pub: "P %C %P")
     let runner = try WorkerRunner(plan)
     _ = try await runner.ready
-    // Where nothing confirms it, only the server knows when it has read what the subscribers said.
+    // Where no answer confirms a subscription, only the server knows when it has read all of them.
     #expect(await eventually(within: .seconds(300)) { server.subscriptions == 10 })
     try runner.order(.begin(at: 0))
     let report = try await runner.finished

@@ -19,7 +19,7 @@ struct CallTests {
     for (index, body) in bodies.enumerated() {
       #expect(machine.handle(.call(CallID(index), body)).sent.map(\.body) == [body])
     }
-    // In the opposite order: an answer belongs to its number, not to its place.
+    // The answers come in the opposite order: each belongs to its call by number, not by place.
     for (index, reply) in replies.enumerated().reversed() {
       #expect(machine.receives(reply).result(of: CallID(index)) == .success(reply))
     }

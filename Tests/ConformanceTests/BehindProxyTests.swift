@@ -58,7 +58,7 @@ struct BehindProxyTests {
               .replacingOnly("port 9000", with: "port \(admin)")
               .replacingOnly("bind :443", with: "bind 127.0.0.1:\(own)")
               .replacingOnly("/etc/fanfare/tls/haproxy.pem", with: both.path)
-              // As many descriptors as this would take are not allowed everywhere.
+              // 50,000 connections take more descriptors than every machine allows a process.
               .replacingOnly("maxconn 50000", with: "maxconn 100")
           }
         ) { try await Self.check(server, through: $0, certificate, refusals: "429 502") }

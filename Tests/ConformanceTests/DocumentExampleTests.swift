@@ -33,7 +33,7 @@ struct DocumentExampleTests {
       let script = try example.replacingOnce(
         "ws://127.0.0.1:8000/connection/websocket", with: server.endpoints.websocket
       ).replacingOnce("token=sys.argv[1])", with: "token=sys.argv[1], timeout=60)")
-        // As long as a busy machine may take.
+        // The example waits a second for its message, which may be too short on a busy machine.
         .replacingOnce("asyncio.sleep(1)", with: "asyncio.sleep(10)")
       let token = try await Command(
         ServerProcess.executable(), ["token", "ada", "--set", "data.directory=\(server.directory.path)"]

@@ -81,7 +81,7 @@ struct PythonConformanceTests {
           "SERVER_URL": server.endpoints.websocket, "COMMANDS": server.endpoints.commands,
           "TAP": server.endpoints.tap, "ADMIN_URL": server.endpoints.admin, "API_KEY": Self.apiKey,
           "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
-          // No bytecode beside the sources.
+          // Python is to write no bytecode beside the scripts in the repository.
           "PYTHONDONTWRITEBYTECODE": "1",
         ])
       let outcome = try await command.run(deadline: .seconds(360))

@@ -75,7 +75,7 @@ struct KeyAgreementTests {
 
   @Test("A private key is read from PEM, as the services for notifications hand them out")
   func pem() throws {
-    // Of nobody: made for this test with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`.
+    // This key is nobody's: it was made with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`.
     let text = """
       -----BEGIN PRIVATE KEY-----
       MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpldCPnygFQeEH25w

@@ -68,7 +68,7 @@ struct BackupTests {
   private static func checkContents(of backup: URL) throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: backup.path)
     #expect(names.contains("fanfare.sqlite"))
-    // With a key of the hour a backup could still tell what is to be gone after a day.
+    // A backup that held an hour's key could unseal what is to be gone after a day.
     for secret in ["seal.keys", "state.key", "pictures", "search.sqlite", "fanfare.mark"] {
       #expect(!names.contains(secret), "\(secret) is in the backup")
     }
@@ -104,7 +104,7 @@ struct BackupTests {
       try #require(script.contains("\(name)/"), "the commands name no folder \(name)")
       script = script.replacingOccurrences(of: name, with: path)
     }
-    // No service of this machine is stopped, and the folders here are the caller's.
+    // The lines that stop a service and change owners are left out: the test has no service, and owns its folders.
     script = script.split(separator: "\n").filter { !$0.hasPrefix("systemctl ") && !$0.hasPrefix("chown ") }
       .joined(separator: "\n")
     let outcome = try await Command(named: "sh", ["-e", "-c", script]).run(deadline: .seconds(120))

@@ -145,12 +145,13 @@ struct CoalescingTests {
       let threads = FanOutThreads()
       let publisher = server.publisher()
       let (joined, joiners) = (Counter(), 4 * 8)
-      // Of the last publication; 0 while more may come.
+      // The number of the last publication; 0 while more may come.
       let last = Counter()
       threads.start("burst") {
         var count = 0
         while joined.value < joiners, threads.failures.isEmpty {
-          // Less where joining is slow: everybody reads all of it, and the history must reach back to who recovers.
+          // Less is published where joining is slow: every subscriber reads all of it, and the history has to reach
+          // back to those who recover.
           let more = count > 1000 * (joined.value + 1) ? 1 : 100
           publisher.publish(Self.numbered(count + 1...count + more))
           count += more

@@ -126,7 +126,7 @@ struct CommandLineTests {
       _ = try await deployment.service().publish("x", to: "$mem:own")
       #expect(await tool.end() == 0)
       #expect(tool.output.contains("\"x\""))
-      // Another folder, in which no server says where it is.
+      // The data folder is another, in which no server says where it is: the address comes from the settings.
       let port = try #require(URL(string: deployment.a)?.port)
       let configured = try Tool(
         [

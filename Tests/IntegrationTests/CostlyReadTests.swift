@@ -128,7 +128,8 @@ struct CostlyReadTests {
         attackers.append(attacker)
       }
       let (reader, answers) = try await Self.client(server)
-      // Its reads go on: those of the others wait for their sockets, and not for the budget.
+      // The reader's requests go on, since those of the attackers wait for their sockets and hold nothing of the
+      // budget.
       for round in 1...20 {
         reader.send(#"{"id":\#(round + 1),"history":{"channel":"kept:large","limit":-1}}"#)
         try #require(await eventually { answers.pages == round }, "\(answers.errors)")

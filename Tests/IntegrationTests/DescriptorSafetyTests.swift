@@ -82,9 +82,10 @@ struct DescriptorSafetyTests {
       let all = tallies.withLock { $0 }
       let opened = all.reduce(0) { $0 + $1.opened }
       #expect(opened == Self.threads * Self.connectionsPerThread)
-      // There were never more numbers than these, so all others were used again.
+      // The server has only so many descriptor numbers, so all connections beyond them were given a number that was
+      // used before.
       #expect(opened - Self.descriptors >= 2000)
-      // It was fan-out that all this happened in.
+      // Connections ended while publications were delivered: most had subscribed, and many got some.
       let subscribed = all.reduce(0) { $0 + $1.subscribed }
       #expect(subscribed > opened / 2)
       #expect(all.reduce(0) { $0 + $1.own } > subscribed / 5)
@@ -136,7 +137,7 @@ struct DescriptorSafetyTests {
         }
         tally.opened += 1
       }
-      // Those who are left still get theirs.
+      // Connections that stayed open still get the publications on their own channels.
       for slot in open.indices {
         guard let (client, name, _) = open[slot] else { continue }
         let before = client.count("own:\(name)")
@@ -155,7 +156,7 @@ struct DescriptorSafetyTests {
 
     private mutating func begin(_ slot: Int, _ name: String, _ ending: Ending, waits: Bool) throws {
       var options = ByteClient.Options(format: Bool.random(using: &random) ? .json : .protobuf)
-      // Some take so little that the server soon holds a part of a frame back for them.
+      // Some connections take so little that the server soon holds a part of a frame back for them.
       if Bool.random(using: &random) { (options.receiveBufferBytes, options.segmentBytes) = (8 << 10, 1400) }
       let client = try server.client(["own:\(name)", shared], options)
       tally.subscribed += 1

@@ -10,7 +10,7 @@ struct DiskFullTests {
     .skipUnlessStrict(.tmpfs, isThere: SmallDisk.isPossible))
   func full() async throws {
     try await SmallDisk.with(mebibytes: 4) { disk in
-      // To the last byte: what the server does before is another test.
+      // The disk is filled to its last byte, so the server must not refuse before; another test shows that it does.
       try await Deployment.with(.serve, settings: ["data.minimum_free_bytes=0"], in: disk) { deployment in
         let service = try deployment.service()
         let ann = try await deployment.client("ann")

@@ -45,7 +45,7 @@ struct DurableUnderFireTests {
       let subscription = try await client.subscribe(
         Self.channel, .init(recoverable: true, maximumWaitingBytes: 64 << 20))
       let seen = Seen()
-      // Beside the test, which blocks nobody: with its own turn it reads whenever something comes.
+      // The reader has a thread of its own, so that it reads whenever something comes, whatever the test waits for.
       let readers = OwnThreadExecutor()
       defer { readers.end() }
       let reader = Task(executorPreference: readers) { await seen.read(subscription) }

@@ -17,7 +17,8 @@ struct GatewayLossTests {
         try await peer.subscribe("mem:room")
         others.append(peer)
       }
-      // Again and again: a gateway that gets no turn for a second is forgotten, too, until it is heard again.
+      // This is asked repeatedly, because a gateway that gets no turn for a second is forgotten until it is heard
+      // again.
       let all = ["ann", "ben", "cleo", "dora"]
       #expect(try await eventually { try await ann.presentUsers("mem:room") == all })
       await deployment.gateway("b").kill()

@@ -126,7 +126,7 @@ struct LaggingReaderTests {
       }
       let publisher = server.publisher()
       #expect(await eventually(within: .seconds(60)) { ready.value == 2 || !threads.failures.isEmpty })
-      // More than the kernel takes for a reader with such small segments.
+      // These are more bytes than the kernel takes for a reader with such small segments.
       try await publisher.publishAll(Self.jobs(1...300, on: "own:busy", bytes: 4000))
       lags.open()
       #expect(await eventually(within: .seconds(60)) { asked.value == 2 || !threads.failures.isEmpty })
@@ -219,7 +219,7 @@ struct LaggingReaderTests {
       #expect(await eventually(within: .seconds(60)) { ready.value == 4 || !threads.failures.isEmpty })
       try await publisher.publishAll(Self.jobs(busy, on: "own:busy", bytes: 4000))
       #expect(await eventually(within: .seconds(60)) { prompt.value == 2 || !threads.failures.isEmpty })
-      // One at a time: who keeps up is never behind.
+      // The next is published when the prompt readers have this one, so that they are never behind.
       for number in typing {
         try await publisher.publishAll(Self.jobs(number...number, on: "low:typing", bytes: 10))
         let both = 2 + 2 * number

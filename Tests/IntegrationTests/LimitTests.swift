@@ -39,7 +39,8 @@ struct LimitTests {
       for _ in 0..<20 {
         #expect(throws: WebSocketPeer.Failure.self) { try Peer(deployment.a, from: Self.attacker) }
       }
-      // As many as the places of several addresses, one after another: each leaves its place to the next.
+      // More honest clients come one after another than there are places for their addresses: each leaves its place to
+      // the next.
       for number in 0..<34 {
         try await checkService(deployment, "honest\(number)", from: "127.0.1.\(number / 8 + 1)")
       }

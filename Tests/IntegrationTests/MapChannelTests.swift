@@ -87,7 +87,7 @@ struct MapChannelTests {
       try await writer.call("map.remove", "{\"channel\":\"\(journal)\",\"key\":\"e7\"}")
       try await writer.call("map.set", "{\"channel\":\"\(journal)\",\"key\":\"e8\",\"data\":800}")
       #expect(await eventually { reader.map(journal)["e7"] == nil && reader.map(journal)["e8"]?.int == 800 })
-      // Another device that was away since.
+      // Another device of ada's, which was away since the first one read the map.
       let late = try await hall.phone(of: "ada")
       let epoch = result["epoch"].string ?? ""
       let recovered = try await late.subscribeMap(journal, recover: (epoch, result["offset"].int ?? 0))

@@ -24,7 +24,7 @@ struct PatienceTests {
         isMissed.wait()
         let client = try server.client([], .init(receiveBufferBytes: 8 << 10, segmentBytes: 1400))
         try client.subscribe("kept:late", since: start)
-        // This is the line, and no wait for anything: 8 KiB in 20 ms.
+        // The pause makes a slow line of the client, 8 KiB in 20 ms; it waits for nothing.
         while client.bytes.unfinishedBytes < missed * 8_000 {
           try client.bytes.fill(upTo: 8 << 10)
           usleep(20_000)
@@ -120,7 +120,7 @@ struct PatienceTests {
       try await sam.subscribe("mem:other")
       try await fay.subscribe("mem:other")
       sam.socket.pauseReading()
-      // Some ten megabytes: more than the kernel takes for a reader that does not read.
+      // The answer has some ten megabytes, more than the kernel takes for a reader that does not read.
       sam.send(
         #""history":{"channel":"mem:room","limit":300,"since":{"epoch":"\#(start.epoch)","offset":\#(start.offset)}}"#)
       #expect(await eventually(within: .seconds(60)) { fay.events("mem:other").contains(.leave("sam")) })

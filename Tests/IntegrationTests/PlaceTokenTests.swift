@@ -45,7 +45,7 @@ struct PlaceTokenTests {
       ]
       for (data, code) in refused { #expect(try await enter(ada, data) == code, "\(data.prefix(80))") }
       #expect(try await enter(ada, data("café", own)) == "true")
-      // As often as the token holds.
+      // A place token is good any number of times until it expires.
       #expect(try await enter(ada, data("café", own)) == "true")
       #expect(try await enter(ada, data("café")) == "103")
       #expect(try await crossed(bob).isEmpty)
@@ -93,7 +93,7 @@ struct PlaceTokenTests {
       #expect(try await enter(bob, data("café")) == "true")
       let people = try await bob.call("clique.crossings")["people"].array
       #expect(people.allSatisfy { !$0["together"].bool })
-      // Not required here, a wrong one is refused all the same.
+      // Where no place token is required, a wrong one is refused all the same.
       #expect(try await enter(ada, data("café")) == "true")
       #expect(try await enter(ada, data("park", token)) == "103")
     }

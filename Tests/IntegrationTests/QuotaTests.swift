@@ -47,7 +47,7 @@ struct QuotaTests {
       let large = "\"" + String(repeating: "x", count: 900) + "\""
       var count = 0
       while count < 50, await code({ try await set(ada, own, "\(count)", large) }) == nil { count += 1 }
-      // Each stands in the map, and for ten minutes among its changes.
+      // An entry counts twice: it stands in the map, and for ten minutes among the map's changes.
       #expect((2...4).contains(count))
       #expect(await code { try await set(ada, own, "0", "\"" + String(repeating: "x", count: 4000) + "\"") } == 106)
       #expect(await code { try await set(ada, own, "0", "1") } == nil)

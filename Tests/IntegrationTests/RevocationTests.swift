@@ -90,7 +90,7 @@ struct RevocationTests {
       let away = try Peer(deployment.b)
       try await away.connect(token: stolen)
       try await away.subscribe("mem:room")
-      // It stands still while the token is revoked, and is asked again and again until it answers.
+      // The gateway stands still while the token is revoked, and the revocation is asked for again until it answers.
       deployment.gateway("b").signal(SIGSTOP)
       let service = try deployment.service()
       _ = service.send("revoke_token", #"{"uid":"x"}"#)

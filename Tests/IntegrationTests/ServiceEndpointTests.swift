@@ -47,7 +47,7 @@ struct ServiceEndpointTests {
       ])
       try await withServer(String(decoding: configuration, as: UTF8.self)) { server in
         let common = ["--endpoint", server.endpoints.commands]
-        // In one word: a key may begin with a hyphen.
+        // Option and key are one word, because a key may begin with a hyphen.
         let key = ["--server-key=\(publicKeys["broker"] ?? "")", "--key-file", "\(folder.path)/billing.secret"]
         let allowed = try await Tool.run(["publish", "news", "1"] + common + key, in: folder)
         #expect(allowed.status == 0, "\(allowed.tool.errors)")

@@ -37,7 +37,7 @@ struct ShippedFileTests {
         .write(to: file, atomically: true, encoding: .utf8)
       let verified = try await Command(named: "systemd-analyze", ["verify", file.path]).run(deadline: .seconds(60))
       #expect(verified.status == 0 && verified.output.isEmpty, "\(verified.output)")
-      // In tenths: above 3.0 is more than what it needs.
+      // The threshold is in tenths: an exposure above 3.0 means that the unit allows more than the server needs.
       let security = try await Command(
         named: "systemd-analyze", ["security", "--no-pager", "--offline=true", "--threshold=30", file.path]
       ).run(deadline: .seconds(60))

@@ -26,7 +26,7 @@ struct SlowReaderTests {
       let isPrefix = seen == Array(expected.prefix(seen.count))
       #expect(isPrefix)
 
-      // In pages far larger than what may wait for a slow reader: it asked for them.
+      // The pages are far larger than what may wait for a slow reader, but the client asked for them.
       let again = try await deployment.client("sam")
       var position = Peer.Position(epoch: start.epoch, offset: start.offset + UInt64(seen.count))
       var recovered: [String] = []
@@ -73,7 +73,7 @@ struct SlowReaderTests {
     let service = try deployment.service()
     let filling = String(repeating: "x", count: 8192)
     let expected = (1...1200).map { "\($0) \(filling)" }
-    // In portions that fit the queue: who reads must not be taken for slow.
+    // A portion fits the queue, so that the client that reads is not taken for slow.
     for start in stride(from: 0, to: expected.count, by: 30) {
       let asked = expected[start..<(start + 30)].map { service.sendPublish($0, to: channel) }
       #expect(await eventually { asked.allSatisfy { service.answer($0)?.isError == false } })

@@ -156,7 +156,7 @@ struct StateChoiceTests {
       #expect(rest.status == 206 && rest.body == Array(picture.bytes[66_000...]))
       #expect(try bob.http.get(picture, "If-None-Match: \(tag)\r\n").status == 304)
       #expect(try bob.http.get(picture, "Range: bytes=70000-\r\n").status == 416)
-      // Whoever blocks sees it no more, and no tag helps.
+      // Bob sees the picture no more once he has blocked ada, whatever tag he shows.
       try await bob.phone.call("state.block", "{\"user\":\"ada\"}")
       for headers in ["", "If-None-Match: \(tag)\r\n", "Range: bytes=0-1\r\n"] {
         #expect(try bob.http.get(picture, headers).status == 404)

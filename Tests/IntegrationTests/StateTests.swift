@@ -113,7 +113,7 @@ struct StateTests {
       try ada.upload()
       let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
 
-      // As a thief would, who comes while it is sealed.
+      // The folder is copied while the State is sealed, as a thief would.
       let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
       try ByteSearch.copy(hall.data, to: copy)
       guard isBefore(sent["until"]) else { return false }
@@ -121,7 +121,7 @@ struct StateTests {
       #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
       let keys = try ByteSearch.boxes(in: copy)
       #expect(keys.count >= 4, "the wrapped keys of two pictures and a caption, and the caption: \(keys.count)")
-      // It would be found.
+      // The search would find the picture: a part of it that is put into the copy is found.
       try Data(ada.pictures[1].bytes[1000..<1040]).write(to: copy.appendingPathComponent("stolen"))
       #expect(try search.files(in: copy) == ["stolen"])
 
@@ -156,7 +156,7 @@ struct StateTests {
       #expect(isShown, "both see what the other wrote")
       #expect(try search.files(in: copy) == [])
       #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
-      // They would be found, also where they are encoded.
+      // The search would find captions, encoded ones too.
       try Data(Data("..\(Self.caption)..".utf8).base64EncodedString().utf8)
         .write(to: copy.appendingPathComponent("stolen"))
       #expect(try ByteSearch.files(in: copy, holding: Self.captions).values.contains(["stolen"]))
@@ -335,7 +335,7 @@ struct StateTests {
         [PictureClient.Picture(bytes: 1000), .init(bytes: 2000)], PictureClient.Picture(bytes: 3000)
       )
       for picture in sent + [kept] { #expect(try http.put(picture) == 201) }
-      // On the other gateway: the broker knows no difference.
+      // The phone is on the other gateway than the pictures, which makes no difference to the broker.
       let phone = try Phone(deployment.b)
       try await phone.connect(deployment.token("ada"))
       try await phone.subscribeMap("state.threads:ada")

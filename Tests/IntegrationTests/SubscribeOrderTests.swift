@@ -61,7 +61,7 @@ struct SubscribeOrderTests {
           #expect(await eventually { self.beginnings(peer).count == 1 })
           #expect(await hears(peer))
         }
-        // Whoever is subscribed stays so.
+        // A second order changes nothing for clients that are subscribed already.
         #expect(await service.ask("subscribe", order)?.isError == false)
         for peer in meant { #expect(await hears(peer)) }
       }
@@ -139,7 +139,7 @@ struct SubscribeOrderTests {
       let gauge = try await deployment.client("dan", at: deployment.a)
       await refresh("ann", #","expired":true"#)
       #expect(await eventually { going.socket.closing?.code == 3005 })
-      // So far ahead that two orders are carried out before it.
+      // This time is so far ahead that two more orders are carried out before it.
       let soon = Int64(Date().timeIntervalSince1970) + 15
       for user in ["ben", "cleo"] { await refresh(user, #","expire_at":\#(soon)"#) }
       await refresh("ben", #","expire_at":\#(soon + 3600)"#)

@@ -52,7 +52,7 @@ struct SurveyTests {
       let names = try #require(await service.ask("channels", #"{"prefix":"mem:r"}"#))
       #expect(names.channels == ["mem:room"] && names.counts == nil)
 
-      // Whoever goes is counted no more.
+      // Clients whose connections end are counted no more.
       for peer in peers.prefix(3) { peer.socket.cut() }
       #expect(
         await eventually {

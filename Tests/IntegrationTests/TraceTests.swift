@@ -80,7 +80,7 @@ struct TraceTests {
       let context = #""traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#
       _ = await service.ask("publish", #"{"channel":"mem:room",\#(context)}"#, payload: "1")
       _ = await service.ask("presence_stats", #"{"channel":"mem:room",\#(context)}"#)
-      // None of these is a trace's, and neither is refused for it.
+      // Neither value is a trace context, and neither call is refused for it.
       for none in [#""traceparent":"of mine""#, #""traceparent":7"#] {
         _ = await service.ask("publish", #"{"channel":"mem:room",\#(none)}"#, payload: "2")
       }

@@ -181,7 +181,7 @@ struct UserDataTests {
         let last = try state(of: person.user, hall) ?? ""
         try #require(isDone, "it is \(last)")
       }
-      // At once, as that is what was said.
+      // Nothing is waited for here: a deletion that is "done" has left no picture.
       let own = Set(people.flatMap { $0.sent.map(\.id) + [$0.unsent.id] })
       let left = try pictures(hall).filter { name in own.contains { name.hasPrefix($0) } }
       #expect(left == [])

@@ -123,7 +123,7 @@ struct WebhookTests {
       let first = try await ServerProcess(in: folder, configuration: configuration)
       let service = Service(first.endpoints.commands)
       let ids = (1...2000).map { service.send("publish", #"{"channel":"dur:a"}"#, payload: "\($0)") }
-      // In the middle of both: some publications are acknowledged, and some events are out.
+      // The process is killed when some publications are acknowledged and some events are out.
       #expect(
         await eventually {
           ids.contains { service.answer($0) != nil } && receiver.requests.count > 4 * round

@@ -89,7 +89,7 @@ struct WhyTests {
       let service = try deployment.service()
       _ = try await service.publish("one", to: "dur:room")
       for peer in [ann, ben] { #expect(await eventually { peer.data("dur:room") == ["one"] }) }
-      // By now the records stand in the file: a question is answered behind them.
+      // The answer shows that the records stand in the file, since the gateway answers a question behind them.
       #expect(try await why("ben", "dur:room", 1, deployment).hasPrefix("Yes: "))
       await deployment.gateway("b").kill()
       #expect(try await eventually { try await ann.presentUsers("dur:room") == ["ann"] })

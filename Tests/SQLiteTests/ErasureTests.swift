@@ -86,7 +86,7 @@ struct ErasureTests {
     let connection = try DatabaseConnection(path: path)
     try connection.inDatabase { db in
       #expect(try db.integer("PRAGMA auto_vacuum") == 0)
-      // As if somebody had done so with a program of their own.
+      // Fanfare never sets auto_vacuum, but somebody may with another program.
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT; PRAGMA auto_vacuum = FULL; VACUUM")
     }
     try connection.close()
@@ -103,7 +103,8 @@ struct ErasureTests {
       for length in [5000, 40_000] {
         // A header with no free blocks and few rows, which begin near the end of the page.
         let header: [UInt8] = [first, 0, 0, 0, 1, 15, 0, 1]
-        // Wherever a page begins, it begins with some byte of the header; with each of them for some row.
+        // An overflow page begins in the middle of a row: with eight shifts, some row's page begins with each byte of
+        // the header.
         for shift in 0..<8 {
           let turned = Array(header[shift...] + header[..<shift])
           rows.append(Array(repeatElement(turned, count: length / 8).joined()))

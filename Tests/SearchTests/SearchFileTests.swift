@@ -95,7 +95,7 @@ struct SearchFileTests {
     try scene.waitUntilIndexed()
     let first = try scene.offsets("park", in: chat, limit: 1)
     #expect(first == [600])
-    // Nobody asks again: the file tells how far it is.
+    // The index goes on by itself, so this waits by what its file says, and not by searching.
     let reader = try DatabaseConnection(path: scene.indexPath, busyTimeoutMilliseconds: 60_000)
     try eventually { try reader.inDatabase { try $0.integer("SELECT through FROM channels") } == 2000 }
     try reader.close()

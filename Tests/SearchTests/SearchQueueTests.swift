@@ -25,7 +25,7 @@ struct SearchQueueTests {
     #expect(first.query.user == "ann")
     #expect(add("ann", to: queue) == nil)
     #expect(add("ann", to: queue) != nil)
-    // Those of nobody in particular are bounded together.
+    // Searches without a user are bounded together, as one user's are.
     for _ in 0..<4 { #expect(add("", to: queue) == nil) }
     #expect(add("", to: queue) != nil)
     #expect(queue.takeRest().count == 10)

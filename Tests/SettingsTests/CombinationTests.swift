@@ -178,7 +178,7 @@ struct CombinationTests {
     for key in ["backbone.endpoint", "broker.services.tap"] {
       let found = problems("{}", overrides: [key: endpoint])
       if endpoint.isEmpty, key == "broker.services.tap" {
-        // In the data folder.
+        // An empty endpoint stands for a socket in the data folder.
         #expect(found == ["accepted"])
         continue
       }
@@ -212,7 +212,7 @@ struct CombinationTests {
           local + "}}}", "broker.services.\(key)",
           "is \"tcp://127.0.0.1:7005\", which every process on this machine reaches"))
       #expect(problems(local + #", "allow_anyone_on_this_machine": true}}}"#) == ["accepted"])
-      // Nobody says "everyone on every machine".
+      // The permission is for this machine alone: an endpoint that other machines reach stays refused.
       #expect(problems(json + #", "allow_anyone_on_this_machine": true}}}"#) != ["accepted"])
     }
     let same = #"{"broker": {"services": {"tap": "ipc://data/services/commands.ipc"}}}"#

@@ -102,7 +102,7 @@ struct LimitSettingsTests {
       "FANFARE_PORT_8000_TCP_PROTO": "tcp", "FANFARE_PORT_8000_TCP_PORT": "8000",
       "FANFARE_PORT_8000_TCP_ADDR": "10.96.0.12", "FANFARE_PORT_53_UDP": "udp://10.96.0.12:53",
       "FANFARE_BROKER_SERVICE_HOST": "10.96.0.13", "FANFARE_BROKER_PORT_7500_TCP_ADDR": "10.96.0.13",
-      // Of a service called fanfare-server, and the name of a setting.
+      // Kubernetes sets this for a service called fanfare-server, and it is the name of a setting as well.
       "FANFARE_SERVER_PORT": "tcp://10.96.0.14:8000",
     ]
     #expect(try load("{}", environment: environment) == load("{}"))

@@ -173,7 +173,7 @@ struct TLSRecordsTests {
     #expect(end.next() == .data(ByteBuffer(string: "after")))
     #expect(end.next() == .needsInput)
     #expect(end.output().readableBytes == 5 + TLSRecords.overheadBytes)
-    // In two records, as nobody does and everybody may.
+    // The message is split over two records, which the protocol allows although no peer does it.
     end.input.writeImmutableBuffer(try end.seal([24, 0], 22))
     #expect(end.next() == .needsInput)
     end.input.writeImmutableBuffer(try end.seal([0, 1, 0], 22))

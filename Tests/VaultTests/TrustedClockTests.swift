@@ -165,7 +165,7 @@ struct TrustedClockTests {
       #expect(clock.doubt == .away)
       machine.pass(3000)
       #expect(clock.now(machine.reading) == .init(wall: TestMachine().wall + 3000, ahead: change))
-      // It has found its time server: that sets the clock, or lets it be.
+      // Once the machine is synchronised, its time server has judged the clock, and the clock is believed.
       machine.isSynchronized = true
       #expect(clock.now(machine.reading) == .init(wall: machine.wall, ahead: 0))
     }

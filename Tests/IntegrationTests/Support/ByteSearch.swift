@@ -125,7 +125,7 @@ struct ByteSearch {
       do {
         all.append((keepingPaths ? String(path) : file.lastPathComponent, try Data(contentsOf: file)))
       } catch {
-        // One that is gone by now holds nothing. One that cannot be read might hold anything.
+        // A file that is gone by now holds nothing, and one that cannot be read might hold anything.
         if FileManager.default.fileExists(atPath: file.path) { throw error }
       }
     }

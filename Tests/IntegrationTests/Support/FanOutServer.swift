@@ -67,7 +67,7 @@ struct FanOutServer: Sendable {
 
   /// From now on the server has no descriptor with this number or a higher one.
   func limitDescriptors(to limit: UInt) throws {
-    // By name, because Glibc's Swift module leaves the function out.
+    // prlimit is looked up by name, because Glibc's Swift module leaves it out.
     typealias Limit = @convention(c) (Int32, UInt32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
     guard let symbol = dlsym(nil, "prlimit") else { throw Failure("no prlimit") }
     var both = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))

@@ -130,7 +130,7 @@ final class FireRecord: Sendable {
   func careful(_ name: String, to channel: String, over service: Service) async {
     while !isOver {
       let number = next(name)
-      // On a busy machine the answer to the first may come after the second was sent.
+      // All attempts are kept, since on a busy machine the answer to the first may come after the second was sent.
       var ids: [UInt64] = []
       var isDone = false
       while !isDone {
