@@ -22,7 +22,7 @@ final class StateScene: AppView {
   private var records: [[UInt8]: (data: Data, due: Int64?)] = [:]
   /// By channel, then by key: the JSON that a map channel holds.
   private(set) var lists: [String: [[UInt8]: [String: Any]]] = [:]
-  /// The same as the log keeps it.
+  /// The entries of ``lists`` as the log keeps them.
   private var kept: [String: [[UInt8]: [UInt8]]] = [:]
   private(set) var published: [(channel: String, data: [String: Any])] = []
   private(set) var discarded: Set<String> = []

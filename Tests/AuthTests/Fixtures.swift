@@ -28,7 +28,7 @@ func base64URL(_ bytes: some Sequence<UInt8>) -> String {
 
 /// Signs whatever a test wants to see refused, which no library for tokens would do.
 struct TestSigner: Sendable {
-  /// As a token's header says it.
+  /// The algorithm as a token's header names it.
   let algorithm: String
   let sign: @Sendable ([UInt8]) throws -> [UInt8]
 

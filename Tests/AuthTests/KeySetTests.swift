@@ -31,7 +31,7 @@ struct KeySetTests {
 
   private let noMatch = "no key of the key set matches the token's kid, algorithm and signature"
 
-  /// As a key set writes them.
+  /// The coordinates of a public key, as a key set writes them.
   private func coordinates(of key: PrivateKey) -> (x: String, y: String) {
     let point = key.publicKey.point
     return (base64URL(point[1..<33]), base64URL(point[33...]))

@@ -61,7 +61,7 @@ private struct FakeWorker {
 
   var command: [String] { ["/bin/sh", folder.appendingPathComponent("worker").path, folder.path] }
 
-  /// Of all workers that were ever started.
+  /// The process ids of all workers that were ever started.
   var identifiers: [Int32] {
     ((try? String(contentsOf: folder.appendingPathComponent("pids"), encoding: .utf8)) ?? "")
       .split(separator: "\n").compactMap { Int32($0) }

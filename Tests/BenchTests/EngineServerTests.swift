@@ -17,7 +17,7 @@ struct EngineServerTests {
        "allow_subscribe_for_client": true, "allow_publish_for_client": true, "history_size": 100,
        "history_ttl": "1h", "force_recovery": true}}}
     """
-  /// As flags, like those of the servers that the bench starts.
+  /// The settings as flags, like those of the servers that the bench starts.
   private static let patient = patientSettings.flatMap { ["--set", $0] }
 
   private func plan(

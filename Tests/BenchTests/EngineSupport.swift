@@ -159,7 +159,7 @@ extension WorkerReport.Group {
 }
 
 extension EncodedHistogram {
-  /// 0 where there is none.
+  /// The largest value of the histogram; 0 where there is none.
   var largest: UInt64 { pairs.dropLast().last ?? 0 }
 
   var count: Int { stride(from: 1, to: pairs.count, by: 2).reduce(0) { $0 + Int(pairs[$1]) } }

@@ -61,7 +61,7 @@ private final class PeerConnection<D: Dialect> {
   /// Bytes of the socket, and of the dialect, that are not done with.
   private var raw: [UInt8] = []
   private var payload: [UInt8] = []
-  /// Of dialects whose messages are whole each, not a stream.
+  /// Messages that are not done with, of dialects whose messages are whole each and no stream.
   private var messages: [[UInt8]] = []
   private static var hasMessages: Bool { D.self == NchanDialect.self || D.self == TemplateDialect.self }
   private(set) var confirmed = 0

@@ -10,7 +10,8 @@ func benchExecutable() throws -> String {
   try ServerProcess.executable().deletingLastPathComponent().appendingPathComponent("fanfare-bench").path
 }
 
-/// Not a process that has ended and waits to be reaped, as an orphan does in a container without an init.
+/// Whether a process runs. One that has ended and waits to be reaped, as an orphan does in a container without an init,
+/// does not.
 private func isRunning(_ process: Int32) -> Bool {
   guard let state = ProcessTable.stat(of: process)?.first else { return false }
   return state != "Z" && state != "X"

@@ -279,7 +279,7 @@ struct AppHostTests {
     #expect(scene.hears().contains(.audience("bob", .unknown)))
     scene.request(3, subscribe)
     #expect(!scene.hears().contains { if case .reply(3, _) = $0 { true } else { false } })
-    // One record after the other.
+    // The store answers for one record after the other.
     for _ in 0..<2 { scene.answer() }
     #expect(scene.hears().contains { if case .reply(3, .subscribed) = $0 { true } else { false } })
   }

@@ -91,7 +91,7 @@ struct AppLaterTests {
         if case .publication(TinyApp.list, _, let text) = heard { text.contains("secret") } else { false }
       })
     #expect(before.shown() == ["a": "\"secret\""])
-    // The same again is no change.
+    // The list's entry is worked out as it was, so nothing is written to the list.
     before.call(3, "set a secret")
     #expect(!before.disk.waiting.contains { $0.channel == TinyApp.list })
     before.finish(.max)

@@ -50,7 +50,7 @@ final class BrokerScene {
   private(set) var notifications: [(request: PushRequest, number: UInt64)] = []
   /// What the app of notifications has sent.
   private(set) var sends: [PushSend] = []
-  /// Of the requests of a test that counts them itself.
+  /// The number of the newest request, in a test that counts its requests by this.
   var lastID: UInt64 = 0
 
   /// - Parameters:
@@ -113,7 +113,7 @@ final class BrokerScene {
     return answers[number]
   }
 
-  /// As a service that asks a question each time.
+  /// Asks as a service, under a number of its own each time.
   func ask(_ request: BrokerRequest) -> BrokerResponse? {
     nextQuestion += 1
     return serve(nextQuestion, request)
@@ -205,7 +205,7 @@ struct FixedEpochs: RandomNumberGenerator {
 }
 
 extension ChannelName: ExpressibleByStringLiteral {
-  /// For literals in tests, which are valid names.
+  /// Makes a name of a literal in a test, which is a valid one.
   public init(stringLiteral value: String) {
     guard let name = try? ChannelName(value) else { preconditionFailure("\(value) is no channel name") }
     self = name
@@ -227,7 +227,7 @@ extension BrokerRequest {
 }
 
 extension BrokerResponse {
-  /// On the scripted disk.
+  /// The answer to a publish, with the epoch of the scripted disk.
   static func published(_ offset: UInt64) -> BrokerResponse { .published(.init(epoch: "disk", offset: offset)) }
   static func subscribed(_ offset: UInt64, recovered: Bool = false) -> BrokerResponse {
     .subscribed(.init(position: .init(epoch: "disk", offset: offset), recovered: recovered))

@@ -263,7 +263,7 @@ final class DeletionScene {
     }
   }
 
-  /// The same for some steps, while gateways confirm everything.
+  /// Lets a deletion go on for some steps, while gateways confirm everything.
   func goOn(steps: Int) {
     for _ in 0..<steps {
       step(5)
@@ -271,7 +271,7 @@ final class DeletionScene {
     }
   }
 
-  /// The same, while gateways confirm everything but to forget the user.
+  /// Lets a deletion go on while gateways confirm everything but to forget the user.
   func goOn(withoutForgetting user: String) { goOn { $0 != .forget([user]) } }
 
   private func send(_ body: LinkBody, from gateway: UInt64) {

@@ -169,7 +169,7 @@ struct ManyChannelsTests {
       runUntilQuiet()
     }
 
-    /// With nothing in the journal.
+    /// The bytes of the database, once nothing stands in the journal.
     func fileSize() throws -> Int {
       store.scrub()
       runUntilQuiet()

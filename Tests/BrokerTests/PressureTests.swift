@@ -40,7 +40,7 @@ struct PressureTests {
       let request = LinkRequest(id: id, oldestPending: 1, request: .publish(publish))
       try gateway.send(multipart: [header(.request, id).bytes, request.bytes], blocking: true)
     }
-    // All of them would be five times as much.
+    // All requests together would be five times the limit.
     #expect(blocksUntil(within: .seconds(300)) { scene.inbox.bytes >= Self.pendingBytes })
     #expect(scene.inbox.bytes < 2 * Self.pendingBytes)
     release.signal()
@@ -75,7 +75,7 @@ struct PressureTests {
     let configuration = Self.configuration()
     let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       var options = SQLiteStore.Options()
-      // Less than what is sent, so that without a pause something would be refused.
+      // The log takes less than what is sent, so that without a pause something would be refused.
       options.backlogLimit = 2 * Self.pendingBytes
       let news = Mailbox<StoreHasNews>(capacity: .max)
       let disk = try SQLiteStore(

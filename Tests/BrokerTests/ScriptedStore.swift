@@ -34,7 +34,7 @@ final class ScriptedStore: LogStore {
 
   func written(_ channel: ChannelName) -> [Publication] { stored[channel]?.written ?? [] }
 
-  /// As the store does it where a user's data is deleted.
+  /// Empties a publication, as the store does it where a user's data is deleted.
   func empty(_ channel: ChannelName, at offset: UInt64) {
     guard let place = stored[channel]?.written.firstIndex(where: { $0.offset == offset }) else { return }
     stored[channel]?.written[place].data = ErasureQuestion.emptied
@@ -52,7 +52,7 @@ final class ScriptedStore: LogStore {
   /// The call that goes wrong, and how: questions, batches and completions are counted.
   var failing: (call: Int, error: LogError)?
   private(set) var calls = 0
-  /// Of questions that are not answered, those that will go wrong.
+  /// The errors of questions that are not answered yet and will go wrong.
   private var errors: [LogQuestion: LogError] = [:]
 
   private func nextError() -> LogError? {

@@ -139,7 +139,7 @@ struct ServiceAccessTests {
     for cause in ["service_requests", "service_taps"] {
       #expect(lines(cause).first?.hasPrefix("info ") == true)
       #expect(lines(cause).first?.contains("count=1 most=writer") == true)
-      // One at once, then one a minute.
+      // A cause is logged at once, and then once a minute.
       #expect(lines(cause).count < 10)
     }
   }
@@ -184,7 +184,7 @@ struct ServiceAccessTests {
       return heard.contains(last)
     }
     #expect(isHeard)
-    // Once more with the subscription there for certain.
+    // All channels are published on once more, now that the subscription is there for certain.
     for channel in channels + [last] { _ = try ask(publisher, "publish", #"{"channel":"\#(channel)"}"#, "1") }
     var rest = 1
     while rest > 0 {
@@ -209,7 +209,7 @@ struct ServiceAccessTests {
         "news", "state-of-things", "chat:1", "zebra",
       ])
     let chat = try socket(.sub, endpoints.tap, as: "writer")
-    // Refused: more than it may hear. Then what it may.
+    // The first two subscriptions are more than the service may hear, and are refused; the third is not.
     try chat.subscribe(to: [])
     try chat.subscribe(to: Array("news\0".utf8))
     try chat.subscribe(to: Array("chat:".utf8))
@@ -217,7 +217,7 @@ struct ServiceAccessTests {
     let app = try socket(.sub, endpoints.tap, as: "app")
     try app.subscribe(to: Array("clique.".utf8))
     #expect(try heard(app, of: channels, last: "clique.x:2", from: publisher) == ["clique.x:1", "clique.x:2"])
-    // One subscription that ends takes nothing from another.
+    // The end of one subscription takes nothing from another that overlaps it.
     try everything.subscribe(to: Array("n".utf8))
     try everything.unsubscribe(from: Array("n".utf8))
     #expect(try heard(everything, of: ["news"], last: "zoo", from: publisher).isSuperset(of: ["news", "zoo"]))

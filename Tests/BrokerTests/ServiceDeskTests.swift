@@ -128,7 +128,7 @@ struct ServiceDeskTests {
     defer { scene.thread.stop() }
     let payload = "\"\(String(repeating: "x", count: 2000))\""
     let publish = try scene.request("publish", #"{"channel":"m"}"#, payload: payload)
-    // One that is larger than all that may wait is taken where nothing waits.
+    // A request that is larger than all that may wait is taken where nothing waits.
     guard case .published = try #require(await scene.desk.ask([publish]).first) else {
       Issue.record("a large request was refused though nothing waited")
       return

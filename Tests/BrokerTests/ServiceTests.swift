@@ -171,7 +171,7 @@ struct ServiceTests {
       try dealer.send(multipart: ["\(number)", "channels"].map { Array($0.utf8) }, blocking: true)
     }
     for number in 0..<50 { #expect(try receive(dealer).first == Array("\(number)".utf8)) }
-    // Too short to be answered, and without harm.
+    // A message without an id is too short to be answered, and does no harm.
     try dealer.send([], blocking: true)
     #expect(try ask(dealer, ["8", "channels"]).first == "8")
   }

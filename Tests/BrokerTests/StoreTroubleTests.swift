@@ -47,7 +47,7 @@ struct StoreTroubleTests {
     let requests = Self.requests
     for (index, request) in requests.enumerated() {
       scene.request(UInt64(index + 1), request)
-      // Some wait beside one another, others find what those before them left.
+      // Some requests wait beside one another, others find what those before them left.
       if index % 3 == 2 { runUntilQuiet() }
       if index % 5 == 4 { scene.pass(300) }
     }

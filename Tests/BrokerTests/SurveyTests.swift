@@ -132,7 +132,7 @@ struct SurveyTests {
     scene.send(.goodbye, from: 2)
     #expect(info(scene.answers[2])?.gateways == [.init(1, counts(10))])
     #expect(info(scene.answers[2])?.unanswered == 0)
-    // It has gone, and so is not asked.
+    // Gateway 2 has gone, and so is not asked.
     _ = scene.hears(2)
     _ = scene.serve(3, .info)
     #expect(scene.hears(2).isEmpty)

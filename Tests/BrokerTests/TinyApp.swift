@@ -24,7 +24,7 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   let name = "tiny"
   /// Records that the app was woken for, in order.
   private(set) var woken: [String] = []
-  /// It fails for those.
+  /// The keys for which the app fails.
   var failing: Set<String> = []
   /// Entries that were worked out.
   private(set) var workedOut: [String] = []

@@ -13,7 +13,7 @@ final class PushServers {
   )
   static let topics = ["com.example.app", "com.example.other"]
   static let email = "push@an-app-1.iam.gserviceaccount.com"
-  /// Made once: an RSA key takes a while.
+  /// An RSA key for all tests, since making one takes a while.
   private static let rsaKey: String = (try? TestCertificate.openssl(["genpkey", "-algorithm", "RSA", "-quiet"])) ?? ""
 
   /// A request as it was noted.

@@ -9,7 +9,7 @@ actor PythonEnvironment {
 
   static let shared = PythonEnvironment()
 
-  /// Beside this file: SwiftPM neither compiles nor copies them.
+  /// The folder of the scripts. They stand beside this file, since SwiftPM neither compiles nor copies them.
   static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("python")
   private static let folder = ServerProcess.repository.appendingPathComponent(".build/conformance-venv")
 

@@ -13,7 +13,7 @@ final class ScriptedServer: Sendable {
   var connections: Int { server.connections }
   var mostAtOnce: Int { server.mostAtOnce }
   var openNow: Int { server.openNow }
-  /// Those that ``answering(_:)`` has read.
+  /// The requests that ``answering(_:)`` has read.
   var requests: [ServedRequest] { noted.withLock { $0 } }
 
   private init() throws {

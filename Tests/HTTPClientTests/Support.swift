@@ -26,7 +26,7 @@ extension HTTPClient {
 
   func reply(to call: HTTPCall) async throws -> HTTPReply { try await result(of: call).get() }
 
-  /// Nil where there is no reply.
+  /// The status of a call's reply; nil where there is none.
   func status(of call: HTTPCall) async -> Int? { try? await result(of: call).get().status }
 
   func error(of call: HTTPCall) async -> HTTPCallError? {

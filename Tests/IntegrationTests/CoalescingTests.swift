@@ -12,7 +12,7 @@ struct CoalescingTests {
   struct Plan: Sendable {
     let channels = ["own:one", "kept:two", "own:three"]
     let publishers = 3
-    /// Of each publisher on each channel, in each of two bursts.
+    /// Publications of each publisher on each channel, in each of two bursts.
     let countPerBurst: Int
     private let texts: [String]
 

@@ -23,7 +23,7 @@ struct LaggingReaderTests {
   private static let slowReaders = 12
   private static let queueBytes = 256 << 10
   private static let payloadBytes = 8 << 10
-  /// So many fit the queue: who reads must not be taken for slow.
+  /// Publications that are sent at a time. They fit the queue, so that a client that reads is not taken for slow.
   private static let portion = 20
   private static let portions = 50
 
@@ -86,7 +86,8 @@ struct LaggingReaderTests {
     }
   }
 
-  /// It finds what fitted, an unbroken beginning, and behind that the Close frame.
+  /// Expects that a client which was disconnected finds what fitted its queue, an unbroken beginning, and behind it the
+  /// Close frame.
   private static func expectDisconnect(_ client: FanOutClient, before total: Int) throws {
     do {
       try client.read { false }

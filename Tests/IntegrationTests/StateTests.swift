@@ -7,7 +7,7 @@ import Testing
 struct StateTests {
   private static let caption = "a caption that nobody may read before its time"
   private static let answerCaption = "another one, which came along with the answer"
-  /// In whatever form a file could hold them.
+  /// The captions in all forms in which a file could hold them.
   private static let captions = [caption, answerCaption].flatMap(ByteSearch.forms)
 
   /// Somebody's phone, and their pictures.

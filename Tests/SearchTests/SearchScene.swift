@@ -72,7 +72,7 @@ final class SearchScene {
     try eventually { completed.last >= tickets }
   }
 
-  /// As the broker does it: the publication is replaced, and a notice says so.
+  /// Edits a message as the broker does it: the publication is replaced, and a notice says so.
   func edit(_ offset: UInt64, of name: ChannelName, to text: String?) throws {
     let range = LogRange(since: offset - 1, through: offset, limit: 1)
     guard var replacement = try store.read(name, range).first else { throw DeadlineExceeded() }

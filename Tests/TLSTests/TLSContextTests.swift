@@ -121,7 +121,7 @@ struct TLSContextTests {
     }
   }
 
-  /// Says its word when the handshake has ended, and closes.
+  /// A handler that says its word when the handshake has ended, and closes.
   private final class Greeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

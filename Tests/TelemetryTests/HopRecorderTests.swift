@@ -84,7 +84,7 @@ struct HopRecorderTests {
 
 @Suite("Which publications are measured")
 struct HopSamplerTests {
-  /// For each of so many publications: nothing, measured, or traced too.
+  /// What a sampler chooses for each of so many publications: nothing, measured, or traced too.
   private func choices(_ count: Int, _ sampler: inout HopSampler) -> String {
     var choices = ""
     for _ in 0..<count {

@@ -240,7 +240,7 @@ struct FileKeyVaultTests {
 }
 
 extension FileKeyVault {
-  /// As after the vault's thread was there.
+  /// Seals a key of which the hour's key is there, as it is after the vault's thread made it.
   fileprivate func sealPrepared(_ key: [UInt8], at now: Int64) throws -> SealedKey {
     try prepare(at: now)
     return try seal(key, at: now)

@@ -88,7 +88,7 @@ private struct SenderWorld {
       if !isHealthy, chance(10) { return sender.commitFailed(at: time.monotonic) }
       cursor = batch.last.offset
       if isGivenUp { givenUp.formUnion(batch.events.map(\.offset)) }
-      // Killed after the disk had it and before anybody heard.
+      // The process is killed after the disk took the cursor and before the sender heard of it.
       if !isHealthy, chance(3) { return crash() }
       sender.committed()
     }

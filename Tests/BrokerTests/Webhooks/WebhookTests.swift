@@ -109,7 +109,7 @@ struct WebhookTests {
     scene.pass(500)
     while !scene.disk.queue.isEmpty, turns.count < 10 {
       turns.append(scene.disk.queue.count)
-      // One that comes between two turns waits behind those that waited before.
+      // An event that comes between two turns waits behind those that waited before.
       if turns.count == 1 { scene.publish(UInt64(count + 1), "m", "\"\(count + 1)\"") }
       scene.finish(scene.disk.queue.count)
       guard let next = scene.core.nextDeadline(at: scene.time), next <= scene.time.monotonic + 1 else { break }

@@ -135,7 +135,7 @@ struct ConflationTableTests {
   }
 }
 
-/// The same rules, written without a thought for their cost.
+/// The rules of ``ConflationTable``, written without a thought for their cost.
 private struct ConflationModel {
   var entries: [(version: UInt64, key: ConflationKey, frame: [UInt8])] = []
   var latest: UInt64 = 0

@@ -24,7 +24,7 @@ struct ChannelFiltersTests {
     #expect(filter(1, conditions: 90).conditionCount == 90)
     #expect(try begin(&filters, filter(1, conditions: 90), tag: 1))
     #expect(try !begin(&filters, filter(2, conditions: 90), tag: 2))
-    // One that is there is free, and a short one has room.
+    // A filter that is there already costs nothing, and a short one has room.
     #expect(try begin(&filters, filter(1, conditions: 90), tag: 3))
     #expect(try begin(&filters, filter(3, conditions: 20), tag: 4))
     filters.end(connection: 1, tag: 1)

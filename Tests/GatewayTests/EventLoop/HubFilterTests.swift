@@ -122,7 +122,7 @@ struct HubFilterTests {
     hub.attach(tablet.driver, to: a, [], filter: dear)
     hub.attach(other.driver, to: a, [])
     deliver("1", to: [dear])
-    // On the tape, and on its way when the filter changes.
+    // Publication 2 is on the tape, and on its way, when the filter changes.
     hub.deliver(EncodedFrames(json: [0x32], protobuf: nil), of: publication(passing: [dear]), on: a)
     refilter(phone, tablet, audience: red)
     deliver("3", to: [red])

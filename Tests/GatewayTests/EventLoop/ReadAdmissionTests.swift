@@ -64,7 +64,7 @@ final class ReadAdmissionTests {
     ask(4, 1...1, cost: Self.page)
     reads.answered(1, of: 3, isBehind: false)
     reads.answered(1, of: 2, isBehind: false)
-    // Those that have waited for their turn, then the newcomer: nobody is served twice before it.
+    // Connections that waited for their turn go first, then the newcomer: nobody is served twice before it.
     order = goes()
     #expect(order.count == 2)
     reads.answered(2, of: 1, isBehind: false)

@@ -172,7 +172,7 @@ struct ShardTests {
     #expect(!transport.isPaused)
     publish()
     #expect(transport.isPaused)
-    // Its mark stands behind the third request: three others are still to be taken.
+    // The mark that comes back stood behind the third request, so that three others are still to be taken.
     scene.shard.carryOut([.requestsTaken])
     #expect(transport.isPaused)
     publish()
@@ -225,7 +225,7 @@ struct ShardTests {
     for index in [0, 3] { scene.shard.carryOut([.answer(connection: drivers[index].id, tag: 1, .at(0))]) }
     #expect(ask(4, "black").contains(#""code":106"#))
     #expect(scene.refusals.count(.channelFilters) == 2)
-    // One that fails leaves its place, and so does one that ends.
+    // A subscribe that fails leaves its filter's place, and so does a connection that ends.
     scene.shard.carryOut([.answer(connection: drivers[1].id, tag: 1, .failed(.internalError))])
     #expect(errors(ask(2, "green")) == 1, "the one of before")
     #expect(errors(ask(4, "black")) == 2)

@@ -104,7 +104,7 @@ private final class PipeBroker {
       Socket.Options {
         $0.sendHighWaterMark = 0
         $0.receiveTimeoutMilliseconds = 120_000
-        // All that was sent is on its way before the socket is gone, and with it the context.
+        // The socket stays until all that was sent is on its way, and the context stays with it.
         $0.lingerMilliseconds = -1
       })
     monitor = try SocketMonitor(router, name: "broker", in: context)

@@ -48,7 +48,7 @@ struct LinkFilterTests {
     #expect(scene.link.channels[channel]?.position?.offset == 1)
     scene.submit(unsubscribe("a"), tag: 1)
     receive(publication(2, "red"), scene)
-    // Nobody filters any more: the short way.
+    // No subscriber is left that filters, so the publication goes the short way.
     let rest = audience(loops: 2, protobuf: true)
     #expect(scene.tells() == [.publication(channel, publication(2, "red"), audience: rest)])
     scene.submit(unsubscribe("b"), tag: 2, loop: 1, format: .protobuf)

@@ -83,7 +83,7 @@ struct LinkRequestTests {
     }
     #expect(refused == [4, 5, 6, 7, 8, 9])
     #expect(scene.sends() == [], "the broker is not asked")
-    // Another channel has its own; and who was refused, failed or left leaves the place to the next.
+    // Another channel has places of its own; and subscribers who were refused, failed or left make room for the next.
     scene.submit(.subscribe(.init(channel: try ChannelName("other"))), tag: 10)
     #expect(scene.sends() == [.request])
     scene.answer(2, position)
@@ -140,7 +140,7 @@ struct LinkRequestTests {
     _ = scene.sends()
     scene.welcome()
     #expect(scene.asks().isEmpty)
-    // Whoever subscribes afterwards finds a channel on which nobody is under way.
+    // The next subscriber finds a channel on which no subscribe is counted as under way.
     scene.submit(subscribe("z"), tag: 99)
     scene.answer(51, position)
     scene.submit(unsubscribe("z"), tag: 100)

@@ -117,7 +117,7 @@ final class LinkScene {
 }
 
 extension GatewayLinkEffect {
-  /// Of the publication that it is; 0 where it is none.
+  /// The offset of the publication that the effect hands on; 0 where it is none.
   var offset: UInt64 {
     guard case .publication(_, let publication, _) = self else { return 0 }
     return publication.offset

@@ -176,7 +176,7 @@ struct LinkStateTests {
     scene.pass(1)
     let again = try #require(scene.asks().last)
     #expect(again.isResync && again.id != id)
-    // Another's interest brought the first of what was missed meanwhile.
+    // The first of what was missed came meanwhile, because of another subscriber's interest.
     scene.publication(channel, 5)
     let missed = [LinkScene.publication(5), LinkScene.publication(6)]
     scene.answer(

@@ -77,7 +77,7 @@ struct LinkSurveyTests {
       survey.add(.counts(subscriptions: subscriptions))
     }
     #expect(found.all == [.counts(sum)])
-    // As it is in the server, on another thread.
+    // In the server the answer is told on another thread, as it is here.
     let answer = await withCheckedContinuation { answered in
       let survey = LoopSurvey(.counts, loops: 1, known: { known }, answer: { answered.resume(returning: $0) })
       survey.add(.counts(subscriptions: 6))

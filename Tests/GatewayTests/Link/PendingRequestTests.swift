@@ -12,7 +12,7 @@ struct PendingRequestOrderTests {
     var state: UInt64 = 5
     for step in 0..<8_000 {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      // Now more come than are answered, now fewer.
+      // Half of the time more requests come than are answered, so that the table grows and shrinks.
       if (state >> 33) % 10 < (step % 3_000 < 1_500 ? 6 : 4) {
         let request = BrokerRequest.channels(prefix: "\(step)")
         expected[pending.add(request, .resync, deadline: Int64(step))] = request

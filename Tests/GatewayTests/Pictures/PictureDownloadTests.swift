@@ -47,7 +47,7 @@ struct PictureDownloadTests {
       #expect(rest.status == 206 && rest.header("ETag") == tag)
       let isWhole = first + rest.body == picture
       #expect(isWhole)
-      // With the tag of another, all of it comes.
+      // With another picture's tag the whole picture comes, and not the range.
       let anew = try scene.ask("GET", Self.path, ["Range: bytes=100000-", "If-Range: \"other\""])
       #expect(anew.status == 200 && anew.body.count == 300_000)
       #expect(try scene.ask("GET", Self.path, ["Range: bytes=0-1,5-6"]).body.count == 300_000)

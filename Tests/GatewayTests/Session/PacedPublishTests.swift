@@ -36,7 +36,7 @@ struct PacedPublishTests {
     }
     #expect(published(bench.pass(milliseconds: 1_199)) == [])
     #expect(published(bench.pass(milliseconds: 1)) == ["9"])
-    // Another interval has begun with it.
+    // Another interval has begun with publication 9.
     #expect(published(bench.feed(publish("10"))) == [])
     #expect(published(bench.pass(milliseconds: 2_000)) == ["10"])
     #expect(published(bench.pass(milliseconds: 2_000)) == [])

@@ -86,7 +86,7 @@ struct SessionBackpressureTests {
     for id in UInt32(1)...256 { #expect(bench.feed(.history(history), id: id).isEmpty) }
     let asked = bench.feed(.inputHeld(false))
     #expect(asked.count == Session.maximumReads)
-    // More connections than an event loop ever has, each with as many as may wait at a time.
+    // There is room for more connections than an event loop ever has, each with as many reads as may wait at a time.
     #expect(ReadAdmission.mostWaiting / asked.count >= 8_192)
   }
 

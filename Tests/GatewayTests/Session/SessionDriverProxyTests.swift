@@ -101,7 +101,7 @@ struct SessionDriverProxyTests {
     scene.answer(#"{"result":{"user":"56"}}"#)
     #expect(scene.transport.closedWith == .connectionLimit)
     #expect(first != nil && scene.host.notes.contains(.userConnections))
-    // One that is let in counts until it is gone.
+    // A client that is let in counts until its connection is gone.
     let other = Scene()
     other.host.accounts = accounts
     other.say(#"{"id":1,"connect":{}}"#)

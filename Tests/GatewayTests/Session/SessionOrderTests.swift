@@ -46,7 +46,7 @@ struct SessionOrderTests {
     #expect(actions.first == .detach(channel("news")))
     #expect(actions.last == .close(.invalidToken))
     #expect(bench.session.phase == .closed)
-    // Whoever was let in and is put out was not refused: the log that proves things must not say so.
+    // A connection that was let in and is ended was not refused: the audit must not say so.
     #expect(!actions.contains(where: Self.isRefusedSignIn))
   }
 

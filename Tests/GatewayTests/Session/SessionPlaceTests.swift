@@ -78,7 +78,7 @@ struct SessionPlaceTests {
     #expect(Self.call(&bench, "clique.enter", #"{"token":"\#(long)"}"#).errorCode == 107)
     #expect(Self.call(&bench, "clique.enter", #"{"token":"\#(long.dropLast())"}"#).checkTag != nil)
     bench = Self.live()
-    // Nobody attests anything to other methods.
+    // Other methods take no place tokens, so the call goes on without a check.
     #expect(Self.calls(Self.call(&bench, "clique.leave", Self.enter)) == ["clique.leave"])
   }
 
@@ -107,7 +107,7 @@ struct SessionPlaceTests {
     #expect(bench.subscribe("news", id: 4).requests.count == 1)
     #expect(Self.calls(Self.call(&bench, "clique.leave", #"{"place":"park"}"#, id: 5)).isEmpty)
     #expect(Self.call(&bench, "clique.enter", Self.enter, id: 6).isEmpty)
-    // Behind a command that waits everything waits: the client's order is kept.
+    // All commands wait behind the one that waits, so that the client's order is kept.
     #expect(bench.subscribe("sport", id: 8).isEmpty)
     #expect(!bench.wantsInput)
     let actions = bench.feed(.placeTokenChecked(tag: tag, .success(Self.claims(bench))))

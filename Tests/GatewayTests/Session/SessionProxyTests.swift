@@ -248,7 +248,7 @@ struct SessionProxyTests {
     let tag = try #require(bench.subscribe("a").backendTag)
     #expect(bench.feed(.unsubscribe(channel: "a"), id: 8).errorCode == 100)
     #expect(bench.feed(.backendAnswered(tag: tag, Self.result())).isEmpty)
-    // And the one that it makes then is a new one.
+    // The subscription that the client makes then is a new one, and the backend is asked anew.
     let second = try #require(bench.subscribe("a", id: 9).backendTag)
     #expect(bench.feed(.backendAnswered(tag: second, Self.result())).requests.count == 1)
   }

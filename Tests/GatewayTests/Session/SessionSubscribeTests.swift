@@ -224,7 +224,7 @@ struct SessionSubscribeTests {
     #expect(result.recoverable == recoverable)
     #expect(result.positioned == positioned)
     #expect(result.epoch == (positioned ? "e" : ""))
-    // With a position or without: only in low lanes gaps are meant.
+    // Losses are told in the lane of publications, with a position or without: in low lanes gaps are meant.
     #expect(actions.contains(.attach(channel("a"), options.lane == .publications ? .toldOfLoss : [])))
   }
 

@@ -78,8 +78,9 @@ struct SessionWalk {
   private let hasBackend: Bool
   /// What the backend is asked and has not answered.
   private var questions: [UInt64] = []
-  /// On their way to the broker, and the answers on their way back.
+  /// Requests on their way to the broker.
   private var asked: [(tag: UInt64, request: BrokerRequest)] = []
+  /// The broker's answers on their way back.
   private var answered: [(tag: UInt64, response: BrokerResponse)] = []
   /// What the broker believes: subscribers by channel, and the channels in which the client is present.
   private var subscribers: [ChannelName: Int] = [:]

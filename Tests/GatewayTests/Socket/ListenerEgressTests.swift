@@ -25,7 +25,7 @@ struct ListenerEgressTests {
   func full() throws {
     try withListener({ $0.queueLimitBytes = 100_000 }) { harness throws in
       let client = try connect(harness, receiveBufferBytes: 4_096)
-      // More than any kernel takes ahead.
+      // The page is larger than what any kernel takes ahead.
       try harness.onLoop { $0.connection.send(Self.page(20 << 20)) }
       #expect(try harness.onLoop { $0.connection.isFull && $0.connection.isOpen })
       #expect(try harness.onLoop { $0.connection.unaskedBytes } == 0)
@@ -61,7 +61,7 @@ struct ListenerEgressTests {
       let shed = harness.listener.counters.shedConnections
       // The kernel took some megabytes of each; what waits of four pages is always too much.
       #expect(shed >= 8)
-      // Those who were closed are really gone, with all that waited for them.
+      // Connections that were closed are really gone, with all that waited for them.
       #expect(try harness.wait { try (2..<14).filter { try harness.onLoop($0) { $0.timesClosed } == 1 }.count == shed })
       for index in 0...1 { #expect(try harness.onLoop(index) { $0.connection.isOpen }) }
       #expect(harness.refusals.count(.egress) == shed)

@@ -9,7 +9,7 @@ import Wire
 
 /// A listener with sessions that write down what they are told, and do what a test gives them to do.
 final class ListenerHarness: Sendable {
-  /// Used on its connection's event loop alone.
+  /// A session that writes down what it is told. It is used on its connection's event loop alone.
   final class Session: ConnectionDelegate {
     let connection: Connection
     var messages: [[UInt8]] = []

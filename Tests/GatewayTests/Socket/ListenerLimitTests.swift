@@ -84,7 +84,7 @@ struct ListenerLimitTests {
 
   private func isServedOrRefused(_ harness: ListenerHarness) throws -> Bool {
     let client = try ListenerRawClient(port: harness.port, from: attacker)
-    // Refused at once, the request may find nobody.
+    // A connection that is refused at once may be closed before the request is sent.
     try? client.send(ListenerRawClient.upgradeRequest())
     return ((try? client.readHead()) ?? "").hasPrefix("HTTP/1.1 101 ")
   }

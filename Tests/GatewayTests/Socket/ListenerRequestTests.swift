@@ -159,7 +159,7 @@ struct ListenerRequestTests {
     var found: ListenerRawClient?
     let isUpgraded = try harness.wait {
       let client = try ListenerRawClient(port: harness.port)
-      // One that is too late may find its connection closed.
+      // A request that is too late may find its connection closed.
       guard let head = try? client.upgrade(), head.hasPrefix("HTTP/1.1 101 ") else { return false }
       found = client
       return true

@@ -43,7 +43,7 @@ struct ListenerSendTests {
       }
       #expect(
         try harness.wait { try harness.onLoop { $0.connection.queuedBytes == 0 && $0.timesDrained >= 1 } })
-      // And straight out again.
+      // Now that nothing waits, a frame goes straight out again.
       try harness.onLoop { $0.connection.send(ServerFrame.message([9], format: .json)) }
       #expect(try harness.onLoop { $0.connection.queuedBytes } == 0)
       #expect(try client.readFrame()?.payload == [9])

@@ -136,7 +136,7 @@ struct ListenerTLSEgressTests {
     let clients: [ListenerTLSClient]
     var sizes: [Int] = []
     var replies: [Int]
-    /// Of each client: frames of the tape, and replies.
+    /// What each client has seen: numbers of frames of the tape, and of replies.
     private var seen: [[Int]]
     var generator = SplitMix(state: 5)
 

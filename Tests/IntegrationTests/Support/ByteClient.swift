@@ -12,7 +12,7 @@ final class ByteClient {
 
   /// The connection is over.
   struct Ended: Error, Equatable {
-    /// Of the Close frame; nil where none came.
+    /// The code of the Close frame; nil where none came.
     var code: Int?
   }
 
@@ -24,7 +24,7 @@ final class ByteClient {
     /// Largest TCP segment. On loopback it is 64 KiB, and the server's socket takes megabytes before it is full; with
     /// small ones it is full after some kilobytes.
     var segmentBytes: Int32?
-    /// Of a silence in `read`, after which the test has failed.
+    /// Seconds of silence in `read` after which the test has failed.
     var patienceSeconds = 300
   }
 
@@ -127,7 +127,7 @@ final class ByteClient {
     }
   }
 
-  /// One message.
+  /// Sends one message as a frame.
   func send(message payload: [UInt8]) throws {
     var frame: [UInt8] = [format == .json ? 0x81 : 0x82]
     if payload.count < 126 {

@@ -150,7 +150,7 @@ final class Deployment: Sendable {
     processes.withLock { $0[name] = process }
   }
 
-  /// Another gateway on this broker.
+  /// Starts another gateway on this broker.
   func startGateway(_ name: String, settings own: [String]) async throws {
     try await start(name, .gateway, configuration, own)
   }

@@ -9,13 +9,13 @@ final class FanOutClient {
   let bytes: ByteClient
   private var lastID: UInt32 = 0
   private var isConnected = false
-  /// Of commands whose answer has not come.
+  /// The ids of commands whose answer has not come.
   private(set) var unanswered: Set<UInt32> = []
   private var subscribing: [UInt32: String] = [:]
   private(set) var positions: [String: StreamPosition] = [:]
-  /// From subscribe replies.
+  /// The publications that subscribe replies brought, by channel.
   private(set) var recovered: [String: [PlainProtocol.Publication]] = [:]
-  /// Live, by channel.
+  /// Live publications, by channel.
   private(set) var publications: [String: [PlainProtocol.Publication]] = [:]
   private(set) var errors: [Int] = []
 

@@ -126,7 +126,7 @@ final class FireRecord: Sendable {
     return true
   }
 
-  /// One at a time, repeated under its key until it is acknowledged.
+  /// Publishes one at a time, each repeated under its key until it is acknowledged.
   func careful(_ name: String, to channel: String, over service: Service) async {
     while !isOver {
       let number = next(name)

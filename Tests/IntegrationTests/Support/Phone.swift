@@ -167,7 +167,7 @@ final class Phone: Sendable {
   // MARK: Looking
 
   func publications(_ channel: String) -> [JSON] { memory.state.withLock { $0.publications[channel] ?? [] } }
-  /// Of each key the payload that it holds.
+  /// The payload of each key of a map channel.
   func map(_ channel: String) -> [String: JSON] {
     memory.state.withLock { $0.maps[channel] ?? [:] }.mapValues { $0["data"] }
   }

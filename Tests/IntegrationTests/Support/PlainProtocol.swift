@@ -5,7 +5,7 @@ import Wire
 /// makes both ways would not be seen with that codec.
 enum PlainProtocol {
   struct Publication: Equatable {
-    /// 0 where it has none.
+    /// The publication's offset; 0 where it has none.
     var offset: UInt64 = 0
     /// The payload, a JSON string, without its quotes.
     var text = ""
@@ -23,7 +23,7 @@ enum PlainProtocol {
       /// Another push.
       case pushed
     }
-    /// 0 for what is no answer.
+    /// The id of the command that is answered; 0 for what is no answer.
     var id: UInt32 = 0
     var body = Body.answered
   }
@@ -133,7 +133,7 @@ enum PlainProtocol {
     return replies
   }
 
-  /// By the C library: a loop over bytes costs too much in a build for debugging.
+  /// The lines of a message, found by the C library: a loop over bytes costs too much in a build for debugging.
   private static func lines(_ payload: [UInt8]) -> [ArraySlice<UInt8>] {
     payload.withUnsafeBytes { bytes in
       var lines: [ArraySlice<UInt8>] = []
