@@ -93,7 +93,7 @@ struct RevocationTests {
     let scene = try crowdedScene()
     scene.hello(1)
     scene.hello(2)
-    #expect(scene.hears() == [.welcome])
+    #expect(scene.hears(1) == [.welcome] && scene.hears(2) == [.welcome])
     scene.request(1, .subscribe("news"))
     scene.publish(2, "news", "from somebody whose token may be revoked")
     var told: [UInt64: Set<String>] = [:]
