@@ -176,6 +176,37 @@ struct NoticeDeviceTests {
     #expect(NotificationTexts.filled("a{b}{", .init()) == "a{b}{")
   }
 
+  @Test("what is published on channels is told in the language of each device, with how many there are")
+  func channels() throws {
+    let scene = NoticeScene { rules in
+      rules.texts = NotificationTexts([
+        .init(language: "de", topic: "channel.orders", title: "{count} Bestellungen"),
+        .init(language: "de", topic: "channel.orders", title: "Bestellung"),
+        .init(language: "de", topic: "channel*", title: "Nachricht"),
+      ])
+    }
+    try scene.register("ann", "a", #","language":"de-AT","preview":"text""#)
+    try scene.register("ann", "b", #","preview":"nothing""#)
+    func publish(_ topic: String, _ subject: String, _ offset: UInt64) throws {
+      try scene.notice("ann", subject, topic: topic, content: .init(title: "", offset: offset))
+    }
+    func said(_ subject: String) -> [String]? {
+      scene.sends.last { $0.send.collapseKey == subject }?.send.devices.map(\.title)
+    }
+    try publish("channel.orders", "orders:#ann", 1)
+    try publish("channel.inbox", "inbox:#ann", 1)
+    try scene.advance(5_000)
+    #expect(said("orders:#ann") == ["Bestellung", "New message"] && said("inbox:#ann") == ["Nachricht", "New message"])
+    for offset in 2...41 as ClosedRange<UInt64> { try publish("channel.orders", "orders:#ann", offset) }
+    try scene.advance(20_000)
+    #expect(said("orders:#ann") == ["41 Bestellungen", "41 new messages"], "more than are told apart are counted")
+    try scene.call("ann", "push.delivered", #"{"subject":"orders:#ann","offset":10}"#)
+    try publish("channel.orders", "orders:#ann", 42)
+    try scene.advance(20_000)
+    #expect(said("orders:#ann") == ["32 Bestellungen", "32 new messages"])
+    #expect(scene.sends.last?.send.data["topic"] == "channel.orders")
+  }
+
   @Test("a backend's notice is acknowledged by offset, also before it has arrived; without an offset it goes at once")
   func backend() throws {
     let scene = NoticeScene()

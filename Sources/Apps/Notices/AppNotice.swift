@@ -67,6 +67,7 @@ public struct PushIntent: Sendable, Equatable {
   public var content: Content?
 
   public struct Content: Sendable, Equatable {
+    /// Empty: the texts of the topic say that there is something (``NotificationTexts``).
     public var title: String
     public var body: String
     public var data: [String: String]

@@ -191,7 +191,7 @@ extension NoticeRound {
     of subject: PushNotices.Subject, _ found: AppNotification, on device: PushPerson.Device
   ) -> (title: String, body: String) {
     let preview = device.preview ?? person.preview ?? .sender
-    if let content = subject.content, preview != .nothing { return (content.title, content.body) }
+    if let content = subject.content, content.hasText, preview != .nothing { return (content.title, content.body) }
     let values = TopicSecrecy(of: found.topic).values(
       found, preview, tellsRequests: person.requestPreview ?? false)
     return rules.texts.text(of: found.topic, in: device.language, values)

@@ -160,6 +160,10 @@ struct PushNotices: AppRecord {
   struct Mark: Codable, Sendable, Equatable {
     var offset: UInt64?
     var time: Int64
+    /// How many further notices it stands for; nil: none.
+    var more: Int?
+
+    var count: Int { 1 + (more ?? 0) }
   }
 }
 
@@ -210,8 +214,14 @@ extension PushNotices {
     /// Whether the person has seen the newest.
     var isSeen = false
 
-    /// More than that are counted as one with the last: a notice of it goes out sooner then, never later.
+    /// More than that are one with the last, which keeps its time: a notice of it goes out sooner then, never later.
     static let mostOpen = 32
+
+    /// Whether the backend says what is shown. Where it does not, the texts of the topic do.
+    var hasText: Bool { !title.isEmpty }
+
+    /// How many notices no device has acknowledged.
+    var openCount: Int { open.reduce(0) { $0 + $1.count } }
 
     mutating func acknowledge(_ acknowledgement: Acknowledgement) {
       open.removeAll { acknowledgement.covers($0) }
@@ -221,13 +231,15 @@ extension PushNotices {
     mutating func add(_ mark: Mark) {
       newest = mark
       isSeen = false
-      if open.count < Self.mostOpen { open.append(mark) } else { open[open.count - 1].offset = mark.offset }
+      if open.count < Self.mostOpen { return open.append(mark) }
+      open[open.count - 1].offset = mark.offset
+      open[open.count - 1].more = open[open.count - 1].count
     }
 
     /// As an app would tell it.
     func notification(_ topic: String) -> AppNotification {
       AppNotification(
-        topic: topic, unacknowledged: open.count, unseen: isSeen ? 0 : max(1, open.count),
+        topic: topic, unacknowledged: openCount, unseen: isSeen ? 0 : max(1, openCount),
         since: open.first?.time ?? newest.time, badge: 0, data: data)
     }
   }

@@ -67,7 +67,7 @@ struct NotifyOrder: Equatable {
       throw .badRequest.saying(
         "a topic has 1 to \(PushTopics.mostBytes) letters, digits, '.', '-' and '_', for example orders.shipped")
     }
-    let isServers = topic == BrokerCore.channelTopic || AppChannels.contains(topic) || topic.hasPrefix("push.")
+    let isServers = ChannelTopic.isOne(topic) || AppChannels.contains(topic) || topic.hasPrefix("push.")
     if isServers { throw .badRequest.saying("the topic \(topic) is one of the server's own; choose another name") }
     return topic
   }

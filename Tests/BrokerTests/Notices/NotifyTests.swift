@@ -77,6 +77,7 @@ struct NotifyTests {
       #"{"users":["ann"],"title":"T","collapse_key":"state.thread:1"}"#,
       #"{"users":["ann"],"title":"T","topic":"clique.message"}"#, #"{"users":["ann"],"title":"T","topic":"a*"}"#,
       #"{"users":["ann"],"title":"T","topic":"channel"}"#, #"{"users":["ann"],"title":"T","topic":""}"#,
+      #"{"users":["ann"],"title":"T","topic":"channel.orders"}"#,
       #"{"users":["ann"],"title":"T","channel":"a","offset":-1}"#,
     ] {
       do throws(ClientError) {
