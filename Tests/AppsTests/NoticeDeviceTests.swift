@@ -73,10 +73,33 @@ struct NoticeDeviceTests {
   func changes() throws {
     let scene = NoticeScene { $0.changesPerMinute = 3 }
     for _ in 0..<3 { try scene.register("ann", "a") }
-    #expect(scene.refusal("ann", "push.register", #"{"device":{"token":"a"}}"#)?.code == 111)
+    let refusal = scene.refusal("ann", "push.register", #"{"device":{"token":"a"}}"#)
+    #expect(refusal?.code == 111 && refusal?.limit == .pushChanges)
+    #expect(scene.refusal("ann", "push.settings", #"{"preview":"text"}"#)?.limit == .pushChanges)
+    #expect(scene.refusal("ann", "push.settings") == nil, "asking changes nothing")
     #expect(scene.refusal("bob", "push.register", #"{"device":{}}"#)?.code == 107)
     try scene.advance(20_000)
     try scene.register("ann", "a")
+  }
+
+  @Test("what was acknowledged before is not written again, however often it is said")
+  func repeated() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":7}"#)
+    let before = scene.writes
+    for _ in 0..<10 {
+      try scene.advance(1_000)
+      for offset in [3, 7] {
+        try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":\#(offset)}"#)
+      }
+    }
+    #expect(scene.writes == before)
+    try scene.advance(scene.rules.acknowledgementLifetime / 2)
+    try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":7}"#)
+    #expect(scene.writes == before + 1, "it is remembered for as long again")
+    try scene.call("ann", "push.seen", #"{"subject":"inbox:#ann","offset":7}"#)
+    #expect(scene.writes == before + 2)
   }
 
   @Test("answers about devices never hold what services need to reach them")
@@ -196,7 +219,8 @@ struct NoticeDeviceTests {
     try publish("channel.orders", "orders:#ann", 1)
     try publish("channel.inbox", "inbox:#ann", 1)
     try scene.advance(5_000)
-    #expect(said("orders:#ann") == ["Bestellung", "New message"] && said("inbox:#ann") == ["Nachricht", "New message"])
+    #expect(said("orders:#ann") == ["Bestellung", "New message"])
+    #expect(said("inbox:#ann") == ["Nachricht", "New message"])
     for offset in 2...41 as ClosedRange<UInt64> { try publish("channel.orders", "orders:#ann", offset) }
     try scene.advance(20_000)
     #expect(said("orders:#ann") == ["41 Bestellungen", "41 new messages"], "more than are told apart are counted")

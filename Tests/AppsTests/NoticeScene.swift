@@ -18,6 +18,8 @@ final class NoticeScene: AppView {
   private(set) var entries: [String: [String: [UInt8]]] = [:]
   private var nextOffset: UInt64 = 0
   private var nextCall = 0
+  /// How often a record was written.
+  private(set) var writes = 0
   /// How often the record of a person's devices was asked for.
   private(set) var looks = 0
 
@@ -145,6 +147,7 @@ final class NoticeScene: AppView {
 
   func perform(_ decision: AppDecision) throws {
     for case .write(let key, let record) in decision.effects {
+      writes += 1
       records[key] = try JSONEncoder().encode(record)
       dues[key] = record.due
     }

@@ -82,6 +82,12 @@ struct NoticeRound {
     let same = notices.acknowledged.firstIndex {
       $0.subject.hasSameBytes(as: mark.subject) && $0.isSeen == isSeen && ($0.offset == nil) == (mark.offset == nil)
     }
+    // A client that says the same on and on has nothing written each time.
+    if let same, let offset = mark.offset, offset <= notices.acknowledged[same].offset ?? 0,
+      now - notices.acknowledged[same].at < rules.acknowledgementLifetime / 2
+    {
+      return
+    }
     if let same {
       let old = notices.acknowledged.remove(at: same)
       if let offset = new.offset { new.offset = max(offset, old.offset ?? 0) }

@@ -68,7 +68,7 @@ extension Notifications {
   private func pay(_ person: inout PushPerson, _ view: any AppView) throws(ClientError) {
     let rate = PushRate(perMinute: rules.changesPerMinute)
     guard rate.next(after: person.paidUntil, at: view.now) <= view.now else {
-      throw .tooManyRequests.saying(
+      throw .tooManyRequests.counted(as: .pushChanges).saying(
         "devices and settings were changed \(rules.changesPerMinute) times within a minute; wait a little")
     }
     person.paidUntil = rate.paying(person.paidUntil, at: view.now)
