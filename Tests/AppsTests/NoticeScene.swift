@@ -8,7 +8,7 @@ import Wire
 final class NoticeScene: AppView {
   var now: Int64 = 1_700_000_000_000
   let rules: NotificationRules
-  let app: Notifications
+  private(set) var app: Notifications
   /// Of the fake app, by user and subject.
   private(set) var waiting: [String: AppNotification] = [:]
   var suspended: Set<String> = []
@@ -33,6 +33,18 @@ final class NoticeScene: AppView {
     configure(&rules)
     self.rules = rules
     app = Notifications(rules)
+  }
+
+  /// Another process of the broker goes on, and looks first at what the one before it had under way, as the broker
+  /// does (``AppLane/sends``).
+  func restart() throws {
+    var rules = app.rules
+    rules.process += 1
+    app = Notifications(rules)
+    for key in keys where key.hasPrefix(PushKeys.notices) {
+      let notices = try record(PushNotices.self, key)
+      if notices?.lane == .sends { try perform(try app.due(key, self)) }
+    }
   }
 
   // MARK: AppView

@@ -139,6 +139,44 @@ struct NoticeTests {
     #expect(try scene.lines("ann") == [.lost, .sent])
   }
 
+  @Test("what a process had under way that is gone is sent by the next at once, and what it had answered is not")
+  func restart() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.register("bob", "b")
+    try scene.message("bob", chat)
+    try scene.advance(5_000)
+    try scene.message("ann", chat)
+    try scene.advance(5_000, answers: false)
+    let before = try #require(scene.sends.last?.send)
+    #expect(before.user == "ann" && scene.sends.count == 2)
+    let record = try scene.notices("ann")
+    #expect(record?.lane == .sends && record?.due == scene.now + scene.rules.answerTimeout)
+    try scene.restart()
+    #expect(scene.sends.map(\.send.user) == ["bob", "ann", "ann"])
+    let again = try #require(scene.sends.last?.send)
+    #expect(again.collapseKey == chat && again.number > before.number)
+    let stored = scene.storedText
+    try scene.answer(before)
+    #expect(scene.storedText == stored, "the first answer has nowhere to go")
+    try scene.answer(again)
+    try scene.restart()
+    try scene.advance(60_000)
+    #expect(scene.sends.count == 3)
+    #expect(try scene.lines("ann") == [.lost, .sent])
+  }
+
+  @Test("a send of the same process is not looked at before its time, whatever is asked")
+  func earlyLook() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.message("ann", chat)
+    try scene.advance(5_000, answers: false)
+    let (stored, writes) = (scene.storedText, scene.writes)
+    try scene.perform(try scene.app.due("notices/ann", scene))
+    #expect(scene.storedText == stored && scene.writes == writes && scene.sends.count == 1)
+  }
+
   @Test("what comes during a send waits for its end and is told then")
   func overtaken() throws {
     let scene = NoticeScene()

@@ -5,7 +5,9 @@ import Wire
 extension NoticeRound {
   /// Takes an answer. Of one that is late, or comes again, only that devices are gone is believed.
   mutating func take(_ answer: PushAnswer) {
-    let underWay = notices.underWay.flatMap { $0.number == answer.number ? $0 : nil }
+    let underWay = notices.underWay.flatMap {
+      $0.number == answer.number && $0.process == rules.process ? $0 : nil
+    }
     forget(answer, since: underWay?.at)
     guard let underWay else { return }
     notices.underWay = nil

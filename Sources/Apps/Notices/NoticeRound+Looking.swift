@@ -5,7 +5,7 @@ extension NoticeRound {
   /// Looks at what is due, the longest first, until a send begins.
   mutating func advance() throws(ClientError) {
     if let underWay = notices.underWay {
-      guard underWay.until <= now else { return }
+      guard underWay.until <= now || underWay.process != rules.process else { return }
       lose(underWay)
     }
     // Each look leaves a subject with a later time, or takes it away, or begins a send.

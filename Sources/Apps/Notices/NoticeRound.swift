@@ -38,7 +38,7 @@ struct NoticeRound {
     notices.number = send.number
     notices.underWay = PushNotices.UnderWay(
       number: send.number, subject: subject, devices: send.devices.map(\.id), at: now,
-      until: now + rules.answerTimeout)
+      until: now + rules.answerTimeout, process: rules.process)
     sends.append(send)
   }
 

@@ -120,7 +120,7 @@ struct PushNotices: AppRecord {
   /// When the record is to be looked at, in milliseconds since 1970.
   var due: Int64?
 
-  var lane: AppLane { .notices }
+  var lane: AppLane { underWay == nil ? .notices : .sends }
 
   struct UnderWay: Codable, Sendable, Equatable {
     var number: UInt64
@@ -129,6 +129,8 @@ struct PushNotices: AppRecord {
     var at: Int64
     /// When it is taken for lost.
     var until: Int64
+    /// The process that has begun it (``NotificationRules/process``).
+    var process: UInt64?
   }
 
   struct Hold: Codable, Sendable, Equatable {
@@ -335,8 +337,8 @@ extension PushNotices {
       lines.last.map { $0.at.saturatingAdd(rules.linesLifetime) },
       acknowledged.last.map { $0.at.saturatingAdd(rules.acknowledgementLifetime) },
     ]
-    let next = underWay?.until ?? subjects.map(\.due).min()
-    due = ([next] + tidy).compactMap(\.self).min()
+    // In the lane of sends the time is that of the send alone.
+    due = underWay?.until ?? ([subjects.map(\.due).min()] + tidy).compactMap(\.self).min()
   }
 
   /// Whether nothing is left to remember. A notice that comes again later than this is too old anyway.

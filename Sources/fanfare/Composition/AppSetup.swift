@@ -61,6 +61,7 @@ enum AppSetup {
     rules.changesPerMinute = push.maxChangesPerMinute
     // The notifier answers a second after the services' time at the latest.
     rules.answerTimeout = max(60_000, push.timeout.milliseconds + 30_000)
+    rules.process = .random(in: .min ... .max)
     rules.texts = NotificationTexts(
       push.texts.map { text in
         NotificationTexts.Text(language: text.language, topic: text.topic, title: text.title, body: text.body)

@@ -13,11 +13,14 @@ struct PushJudge {
     var lostAnswers = 0
     var kills = 0
     var faults = 0
+    /// Sends that a kill has cut off between the disk and the service, or before the answer.
+    var cutOff = 0
 
     var missing: [String] {
       let counts = [
         ("sends", sends), ("withdrawals", withdrawals), ("acknowledged in time", inTime), ("lost answers", lostAnswers),
         ("kills", kills), ("faults of the disk", faults),
+        ("sends cut off by kills", cutOff),
       ]
       return counts.filter { $0.1 == 0 }.map(\.0)
     }
@@ -29,6 +32,7 @@ struct PushJudge {
       lostAnswers += other.lostAnswers
       kills += other.kills
       faults += other.faults
+      cutOff += other.cutOff
     }
   }
 
@@ -44,8 +48,11 @@ struct PushJudge {
   /// When the last send about it ended.
   private var lastEnd: [String: Int64] = [:]
   private var lastNumber: [String: UInt64] = [:]
-  /// By user: until when a send may be under way, or devices are left alone since services were away.
-  private var blocked: [String: Int64] = [:]
+  /// By user: until when devices are left alone since services were away.
+  private var held: [String: Int64] = [:]
+  /// By user: when the send under way was begun, and when it is taken for lost. One of a broker that was killed holds
+  /// nothing up when the next one is there.
+  private var sending: [String: (from: Int64, until: Int64)] = [:]
   /// By user: what the send under way is about, as the disk says.
   private var underWay: [String: String] = [:]
   /// By user: sends that the process has begun and not ended.
@@ -62,7 +69,10 @@ struct PushJudge {
   // MARK: What happens
 
   mutating func began(at time: Int64) { up = time }
-  mutating func killed() { open = [:] }
+  mutating func killed() {
+    coverage.cutOff += sending.count
+    open = [:]
+  }
 
   mutating func failed(at time: Int64) {
     coverage.faults += 1
@@ -97,12 +107,15 @@ struct PushJudge {
     if let before = underWay[user], now?["subject"]?.string != before { lastEnd[before + " " + user] = time }
     underWay[user] = now?["subject"]?.string
     if now?["number"].flatMap({ UInt64($0.text) }) != open[user] { open[user] = nil }
+    sending[user] = nil
+    if let begun = now?["at"].flatMap({ Int64($0.text) }), let end = now?["until"].flatMap({ Int64($0.text) }) {
+      sending[user] = (begun, end)
+    }
     var until = time
-    if let end = now?["until"].flatMap({ Int64($0.text) }) { until = max(until, end) }
     for hold in fields?["holds"]?.array ?? [] {
       if let end = hold.object?["until"].flatMap({ Int64($0.text) }) { until = max(until, end) }
     }
-    blocked[user] = until
+    held[user] = until
   }
 
   mutating func shown(on channel: ChannelName) {
@@ -148,7 +161,8 @@ struct PushJudge {
       let user = String(key.prefix { $0 != "/" })
       let subject = "talk.chat:\(key.dropFirst(user.count + 1)) \(user)"
       let after = max(told, lastEnd[subject] ?? 0)
-      var limit = max(since + rules.delay, up, blocked[user] ?? 0, lastFault + 11_000)
+      var limit = max(since + rules.delay, up, held[user] ?? 0, lastFault + 11_000)
+      if let sending = sending[user], sending.from >= up { limit = max(limit, sending.until) }
       if after > 0 { limit = max(limit, after + rules.repeatInterval) }
       if time > limit + 1000 + 2 * PushWorld.step {
         fail("\(user) was not told of what came at \(since) in \(subject), due at \(limit)", time)

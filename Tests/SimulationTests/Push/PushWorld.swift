@@ -31,7 +31,7 @@ final class PushWorld {
   let log = PlainLog()
   let rules: NotificationRules
   let talk = TalkApp()
-  let push: Notifications
+  private(set) var push: Notifications
   var store: TroubledStore
   var core: BrokerCore?
   /// The life of the broker: answers of services to one before go nowhere.
@@ -82,6 +82,9 @@ final class PushWorld {
 
   private func startBroker() {
     life += 1
+    var rules = rules
+    rules.process = UInt64(life)
+    push = Notifications(rules)
     store = TroubledStore(log, seed: random.next())
     var table = NamespaceTable()
     table.add(talk.namespaces, of: talk.name)
