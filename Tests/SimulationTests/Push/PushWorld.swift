@@ -82,7 +82,7 @@ final class PushWorld {
 
   private func startBroker() {
     life += 1
-    var rules = rules
+    var rules = self.rules
     rules.process = UInt64(life)
     push = Notifications(rules)
     store = TroubledStore(log, seed: random.next())
