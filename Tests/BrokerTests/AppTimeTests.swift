@@ -35,7 +35,7 @@ struct AppTimeTests {
     #expect(app.woken == ["a"])
   }
 
-  @Test("what waits for the answer to a broker before this one is due at once; what waits for one to this broker is not")
+  @Test("what waits for an answer to the broker before is due at once; what waits for one to this broker is not")
   func answersOfBefore() {
     let before = app.scene()
     let time = before.time.wall
