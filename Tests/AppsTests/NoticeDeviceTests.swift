@@ -224,7 +224,7 @@ struct NoticeDeviceTests {
     for offset in 2...41 as ClosedRange<UInt64> { try publish("channel.orders", "orders:#ann", offset) }
     try scene.advance(20_000)
     #expect(said("orders:#ann") == ["41 Bestellungen", "41 new messages"], "more than are told apart are counted")
-    try scene.call("ann", "push.delivered", #"{"subject":"orders:#ann","offset":10}"#)
+    try scene.call("ann", "push.seen", #"{"subject":"orders:#ann","offset":10}"#)
     try publish("channel.orders", "orders:#ann", 42)
     try scene.advance(20_000)
     #expect(said("orders:#ann") == ["32 Bestellungen", "32 new messages"])

@@ -26,8 +26,11 @@ public struct AppNotification: Sendable, Equatable {
   /// What no device of the person has acknowledged: messages, requests, States. 0: nothing more is sent, but what was
   /// shown stays.
   public var unacknowledged: Int
-  /// What the person has not seen. 0: what was shown is withdrawn.
+  /// What the person has not seen. 0: what was shown is withdrawn. Fewer than devices show: that is updated.
   public var unseen: Int
+  /// When the oldest of that happened, in milliseconds since 1970: where that was after the notification that devices
+  /// show, all of that is seen. Nil: not known.
+  public var unseenSince: Int64?
   /// When the oldest of what no device has acknowledged happened, in milliseconds since 1970.
   public var since: Int64
   /// Everything that waits for the person in the app, for the badge on its icon.
@@ -41,8 +44,9 @@ public struct AppNotification: Sendable, Equatable {
 
   public init(
     topic: String, unacknowledged: Int, unseen: Int, since: Int64, badge: Int, sender: String? = nil,
-    text: String? = nil, data: [String: String] = [:]
+    text: String? = nil, data: [String: String] = [:], unseenSince: Int64? = nil
   ) {
+    self.unseenSince = unseenSince
     self.topic = topic
     self.unacknowledged = unacknowledged
     self.unseen = unseen
@@ -126,6 +130,8 @@ public struct PushSend: Sendable, Equatable {
   public var collapseKey: String
   /// Takes back what was shown under the key.
   public var isWithdrawal: Bool
+  /// Replaces what is still shown under the key, without a sound, and shows nothing where it is gone.
+  public var isUpdate: Bool
   public var badge: Int?
   public var data: [String: String]
   public var link: String?
@@ -136,13 +142,15 @@ public struct PushSend: Sendable, Equatable {
 
   public init(
     user: String, number: UInt64, devices: [Device], collapseKey: String, isWithdrawal: Bool = false,
-    badge: Int? = nil, data: [String: String] = [:], link: String? = nil, timeToLive: Int, isUrgent: Bool
+    isUpdate: Bool = false, badge: Int? = nil, data: [String: String] = [:], link: String? = nil, timeToLive: Int,
+    isUrgent: Bool
   ) {
     self.user = user
     self.number = number
     self.devices = devices
     self.collapseKey = collapseKey
     self.isWithdrawal = isWithdrawal
+    self.isUpdate = isUpdate
     self.badge = badge
     self.data = data
     self.link = link

@@ -58,11 +58,15 @@ extension NoticeRound {
     }
     let found = try notification(of: subject)
     let badge = subject.content == nil ? found.map { notices.count($0.badge, of: $0.topic) } : nil
-    guard let found, found.unseen > 0 else { return seen(index, badge, isEarly) }
-    guard found.unacknowledged > 0 else { return acknowledged(index, isEarly) }
-    if isEarly { return }
-    if subject.state.isPending { return try send(index, found, badge) }
-    lookAgain(index)
+    guard let found, found.unseen > 0, !subject.isSeen(in: found) else { return seen(index, badge, isEarly) }
+    if found.unacknowledged == 0 {
+      acknowledged(index, isEarly)
+    } else if subject.state.isPending {
+      return isEarly ? () : try send(index, found, badge)
+    } else if !isEarly {
+      lookAgain(index)
+    }
+    update(index, found, badge)
   }
 
   /// What is to be said of a subject; nil: nothing any more.
@@ -124,7 +128,7 @@ extension NoticeRound {
     }
   }
 
-  private func seconds(left subject: PushNotices.Subject) -> Int { Int(max(1, (subject.end(rules) - now) / 1000)) }
+  func seconds(left subject: PushNotices.Subject) -> Int { Int(max(1, (subject.end(rules) - now) / 1000)) }
 
   // MARK: Sends
 
@@ -173,6 +177,9 @@ extension NoticeRound {
     notices.subjects[index].state = subject.state.after(.unacknowledged).state
     notices.subjects[index].missing = held.map(\.id)
     notices.subjects[index].triedAt = subject.triedAt ?? now
+    // Devices that are told later, since they were held, may be told a lower number.
+    notices.subjects[index].told = .init(
+      unseen: max(found.unseen, subject.missing == nil ? 0 : subject.told?.unseen ?? 0), at: now)
     notices.subjects[index].newer = nil
     notices.subjects[index].isHurried = nil
     let devices = free.map { device in
@@ -187,7 +194,7 @@ extension NoticeRound {
       about: subject.name)
   }
 
-  private func text(
+  func text(
     of subject: PushNotices.Subject, _ found: AppNotification, on device: PushPerson.Device
   ) -> (title: String, body: String) {
     let preview = device.preview ?? person.preview ?? .sender

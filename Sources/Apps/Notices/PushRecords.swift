@@ -193,6 +193,8 @@ extension PushNotices {
     var looks = 0
     /// How often a withdrawal was tried.
     var withdrawals = 0
+    /// What devices show, as far as it may have to be updated.
+    var told: Told?
     /// Whether it is to be looked at as soon as nothing is under way.
     var isHurried: Bool?
     /// What a backend wants to have shown; nil: its app is asked.
@@ -202,6 +204,20 @@ extension PushNotices {
     func end(_ rules: NotificationRules) -> Int64 {
       (state == .shown ? sentAt ?? since : since).saturatingAdd(rules.timeToLive)
     }
+  }
+
+  /// What devices were told.
+  struct Told: Codable, Sendable, Equatable {
+    /// How much of it the person had not seen.
+    var unseen: Int
+    /// When it was sent. Updates do not change it, since they tell of nothing new.
+    var at: Int64
+    /// Devices that still show a higher number; nil: none.
+    var stale: [String]?
+    /// When an update was sent last.
+    var updatedAt: Int64?
+    /// How often updates were tried since devices took one.
+    var tries: Int?
   }
 
   /// What a backend wants to have shown, and what was acknowledged of it.
@@ -215,6 +231,8 @@ extension PushNotices {
     var newest: Mark
     /// Whether the person has seen the newest.
     var isSeen = false
+    /// What the person has not seen, oldest first; nil: what is open.
+    var unseen: [Mark]?
 
     /// More than that are one with the last, which keeps its time: a notice of it goes out sooner then, never later.
     static let mostOpen = 32
@@ -224,25 +242,35 @@ extension PushNotices {
 
     /// How many notices no device has acknowledged.
     var openCount: Int { open.reduce(0) { $0 + $1.count } }
+    /// How many notices the person has not seen.
+    var unseenCount: Int { isSeen ? 0 : max(1, (unseen ?? open).reduce(0) { $0 + $1.count }) }
 
     mutating func acknowledge(_ acknowledgement: Acknowledgement) {
+      if acknowledgement.isSeen {
+        unseen = (unseen ?? open).filter { !acknowledgement.covers($0) }
+        if acknowledgement.covers(newest) { isSeen = true }
+      }
       open.removeAll { acknowledgement.covers($0) }
-      if acknowledgement.isSeen, acknowledgement.covers(newest) { isSeen = true }
     }
 
     mutating func add(_ mark: Mark) {
-      newest = mark
-      isSeen = false
-      if open.count < Self.mostOpen { return open.append(mark) }
-      open[open.count - 1].offset = mark.offset
-      open[open.count - 1].more = open[open.count - 1].count
+      var unseen = isSeen ? [] : unseen ?? open
+      Self.add(mark, to: &unseen)
+      Self.add(mark, to: &open)
+      (self.unseen, newest, isSeen) = (unseen, mark, false)
+    }
+
+    private static func add(_ mark: Mark, to marks: inout [Mark]) {
+      if marks.count < mostOpen { return marks.append(mark) }
+      marks[marks.count - 1].offset = mark.offset
+      marks[marks.count - 1].more = marks[marks.count - 1].count
     }
 
     /// As an app would tell it.
     func notification(_ topic: String) -> AppNotification {
       AppNotification(
-        topic: topic, unacknowledged: openCount, unseen: isSeen ? 0 : max(1, openCount),
-        since: open.first?.time ?? newest.time, badge: 0, data: data)
+        topic: topic, unacknowledged: openCount, unseen: unseenCount, since: open.first?.time ?? newest.time, badge: 0,
+        data: data, unseenSince: unseen?.first?.time)
     }
   }
 
@@ -262,6 +290,8 @@ extension PushNotices {
       /// Nobody has said what became of it: it is sent again.
       case lost
       case withdrawn, expired
+      /// Less is left of what is shown, and devices were told how much.
+      case updated
       /// Too many subjects wait.
       case crowded
       /// No device wants to hear it.

@@ -8,6 +8,7 @@ struct PushJudge {
   struct Coverage {
     var sends = 0
     var withdrawals = 0
+    var updates = 0
     /// Messages that a device acknowledged before anybody was to be told of them.
     var inTime = 0
     var lostAnswers = 0
@@ -18,7 +19,7 @@ struct PushJudge {
 
     var missing: [String] {
       let counts = [
-        ("sends", sends), ("withdrawals", withdrawals), ("acknowledged in time", inTime), ("lost answers", lostAnswers),
+        ("sends", sends), ("withdrawals", withdrawals), ("updates", updates), ("acknowledged in time", inTime), ("lost answers", lostAnswers),
         ("kills", kills), ("faults of the disk", faults),
         ("sends cut off by kills", cutOff),
       ]
@@ -28,6 +29,7 @@ struct PushJudge {
     mutating func add(_ other: Coverage) {
       sends += other.sends
       withdrawals += other.withdrawals
+      updates += other.updates
       inTime += other.inTime
       lostAnswers += other.lostAnswers
       kills += other.kills
@@ -134,6 +136,11 @@ struct PushJudge {
     let key = "\(send.user)/\(conversation)"
     if send.isWithdrawal {
       coverage.withdrawals += 1
+      return
+    }
+    if send.isUpdate {
+      coverage.updates += 1
+      if standings[key]?.read ?? 0 == 0 { fail("\(send.user) was told that something of \(conversation) was read", time) }
       return
     }
     coverage.sends += 1
