@@ -66,7 +66,9 @@ struct NoticeUpdateTests {
     let sentAt = scene.now
     try scene.advance(20_000)
     try left(1, of: scene, since: sentAt + 10_000)
-    #expect(scene.sends.last?.send.isWithdrawal == true && scene.sends.count == 2)
+    let withdrawal = try #require(scene.sends.last?.send)
+    #expect(withdrawal.isWithdrawal && scene.sends.count == 2)
+    try scene.answer(withdrawal)
     try scene.advance(600_000)
     #expect(scene.sends.count == 2)
     let other = try shown(2)
@@ -117,7 +119,7 @@ struct NoticeUpdateTests {
     let lost = try shown(3)
     try lost.advance(20_000)
     try left(2, of: lost)
-    try lost.advance(lost.rules.answerTimeout, answers: false)
+    try lost.advance(lost.rules.answerTimeout + 10, answers: false)
     #expect(lost.sends.count == 3 && lost.sends.last?.send.isUpdate == true)
     #expect(try lost.lines("ann") == [.sent, .lost])
   }

@@ -43,7 +43,8 @@ struct PayloadTests {
 
   @Test("FCM gets texts once, and a part for each kind of system")
   func fcm() throws {
-    let json = try object(try PushPayload.fcm(try Self.message(), token: Self.token, .init(tag: "tag", waiting: "tag"), now: 1000))
+    let json = try object(
+      try PushPayload.fcm(try Self.message(), token: Self.token, .init(tag: "tag", waiting: "tag"), now: 1000))
     #expect(json.text("message.token") == Self.token && json.text("message.notification.body") == "Hello")
     #expect(json.text("message.data.offset") == "4711")
     #expect(json.text("message.android.priority") == "HIGH" && json.text("message.android.ttl") == "60s")
@@ -114,7 +115,8 @@ struct PayloadTests {
         ),
         ("aps.alert", try PushPayload.apns(message, tag: "t"), PushPayload.apnsBytes),
         (
-          "message.notification", try PushPayload.fcm(message, token: Self.token, .init(tag: "t", waiting: "t"), now: 0),
+          "message.notification",
+          try PushPayload.fcm(message, token: Self.token, .init(tag: "t", waiting: "t"), now: 0),
           PushPayload.fcmBytes + Self.token.utf8.count
         ),
       ]
@@ -170,7 +172,8 @@ struct PayloadTests {
     let tag = String(repeating: "t", count: 32)
     #expect(try object(try PushPayload.webPush(message, tag: tag, link: link)).text("notification.title") == "Ada")
     #expect(try object(try PushPayload.apns(message, tag: tag)).text("aps.alert.title") == "Ada")
-    let fcm = try object(try PushPayload.fcm(message, token: Self.token, .init(tag: tag, waiting: tag), now: 1_700_000_000))
+    let fcm = try object(
+      try PushPayload.fcm(message, token: Self.token, .init(tag: tag, waiting: tag), now: 1_700_000_000))
     #expect(fcm.text("message.notification.title") == "Ada")
   }
 

@@ -19,7 +19,8 @@ struct PushJudge {
 
     var missing: [String] {
       let counts = [
-        ("sends", sends), ("withdrawals", withdrawals), ("updates", updates), ("acknowledged in time", inTime), ("lost answers", lostAnswers),
+        ("sends", sends), ("withdrawals", withdrawals), ("updates", updates),
+        ("acknowledged in time", inTime), ("lost answers", lostAnswers),
         ("kills", kills), ("faults of the disk", faults),
         ("sends cut off by kills", cutOff),
       ]
@@ -140,7 +141,8 @@ struct PushJudge {
     }
     if send.isUpdate {
       coverage.updates += 1
-      if standings[key]?.read ?? 0 == 0 { fail("\(send.user) was told that something of \(conversation) was read", time) }
+      let hasRead = standings[key].map { $0.read > 0 } ?? false
+      if !hasRead { fail("\(send.user) was told that some of \(conversation) was read, and nothing was", time) }
       return
     }
     coverage.sends += 1
