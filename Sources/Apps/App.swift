@@ -325,6 +325,8 @@ public indirect enum AppEffect: Sendable {
   /// Has a notification sent to a person's devices, when the transaction is on disk. Of the app ``Notifications``
   /// alone.
   case push(PushSend)
+  /// Counts that a person was not told of something, when the transaction is on disk. Likewise.
+  case unsent(UnsentNotice)
 }
 
 /// The users from whom a change of a publication is kept.

@@ -15,6 +15,7 @@ final class NoticeScene: AppView {
   private var records: [String: Data] = [:]
   private var dues: [String: Int64] = [:]
   private(set) var sends: [(at: Int64, send: PushSend)] = []
+  private(set) var unsent: [UnsentNotice] = []
   private(set) var entries: [String: [String: [UInt8]]] = [:]
   private var nextOffset: UInt64 = 0
   private var nextCall = 0
@@ -168,6 +169,7 @@ final class NoticeScene: AppView {
     for effect in decision.effects {
       switch effect {
       case .push(let send): sends.append((now, send))
+      case .unsent(let notice): unsent.append(notice)
       case .refresh(let channel, let key, _):
         entries[channel.string, default: [:]][key] = try app.entry(key, of: channel, self)?.data
       default: break

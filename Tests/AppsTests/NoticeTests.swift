@@ -230,6 +230,43 @@ struct NoticeTests {
     #expect(try scene.state("ann", chat) == .gone)
   }
 
+  @Test("each reason for which a person is not told is said once, with the devices that it concerns")
+  func unsent() throws {
+    let scene = NoticeScene { ($0.giveUpAfter, $0.subjects, $0.timeToLive) = (10_000, 1, 600_000) }
+    try scene.register("ann", "a")
+    try scene.register("ann", "b", #","topics":["shop"]"#)
+    try scene.message("ann", chat)
+    scene.set("ann", chat, unacknowledged: 0, unseen: 1)
+    try scene.advance(5_000)
+    #expect(scene.unsent == [UnsentNotice(.suppressed, kinds: ["fcm": 1])])
+    try scene.message("ann", chat)
+    try scene.message("ann", "other")
+    #expect(scene.unsent.last == UnsentNotice(.crowded, kinds: ["fcm": 1]))
+    var answered = 0
+    for _ in 0..<60 {
+      try scene.advance(1_000, answers: false)
+      while answered < scene.sends.count {
+        answered += 1
+        try scene.answer(scene.sends[answered - 1].send, .failed(reason: "away"))
+      }
+    }
+    #expect(scene.unsent.count == 3 && scene.unsent.last == UnsentNotice(.givenUp, kinds: ["fcm": 1]))
+    scene.suspended = ["ann"]
+    try scene.message("ann", chat)
+    try scene.advance(10_000)
+    #expect(scene.unsent.last?.reason == .suspended)
+    scene.suspended = []
+    try scene.message("ann", chat)
+    try scene.call("ann", "push.settings", #"{"topics":["shop"]}"#)
+    #expect(scene.unsent.last?.reason == .suspended, "nothing is due yet")
+    try scene.advance(10_000)
+    #expect(scene.unsent.last == UnsentNotice(.unwanted, kinds: ["fcm": 2]))
+    try scene.call("ann", "push.settings", #"{"topics":["*"],"muted_until":\#(scene.now + 86_400_000)}"#)
+    try scene.message("ann", chat)
+    try scene.advance(1_200_000)
+    #expect(scene.unsent.map(\.reason) == [.suppressed, .crowded, .givenUp, .suspended, .unwanted, .expired])
+  }
+
   @Test("what a service refuses is not tried again")
   func refused() throws {
     let scene = NoticeScene()

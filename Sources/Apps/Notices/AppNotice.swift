@@ -159,6 +159,32 @@ public struct PushSend: Sendable, Equatable {
   }
 }
 
+/// Something that a person was not told of, for the metrics.
+public struct UnsentNotice: Sendable, Equatable {
+  public enum Reason: String, Sendable, CaseIterable {
+    /// A device had acknowledged it in time, or it was seen or taken back.
+    case suppressed
+    /// No device wants to hear of it.
+    case unwanted
+    case suspended
+    /// It became too old.
+    case expired
+    /// Too many other things wait for the person.
+    case crowded
+    /// Services did not take it, or the withdrawal or update of it, for too long.
+    case givenUp = "given_up"
+  }
+
+  public var reason: Reason
+  /// How many devices were not told, by the kind of their service.
+  public var kinds: [String: Int]
+
+  public init(_ reason: Reason, kinds: [String: Int]) {
+    self.reason = reason
+    self.kinds = kinds
+  }
+}
+
 /// What became of a ``PushSend``.
 public struct PushAnswer: Sendable, Equatable {
   public enum Verdict: Sendable, Equatable {

@@ -202,6 +202,6 @@ extension Notifications {
     } else if isDue && (stored?.due ?? .max) <= view.now || round.notices != stored {
       effects.append(.write(key: key, round.notices))
     }
-    return effects + round.sends.map(AppEffect.push)
+    return effects + round.unsent.map(AppEffect.unsent) + round.sends.map(AppEffect.push)
   }
 }

@@ -300,6 +300,19 @@ extension PushNotices {
       case givenUp = "given_up"
 
       var isWaiting: Bool { self == .quiet || self == .limited || self == .later }
+
+      /// Why devices were not told, where they were not.
+      var unsent: UnsentNotice.Reason? {
+        switch self {
+        case .suppressed: .suppressed
+        case .expired: .expired
+        case .crowded: .crowded
+        case .unwanted: .unwanted
+        case .suspended: .suspended
+        case .givenUp: .givenUp
+        case .sent, .quiet, .limited, .later, .refused, .forgotten, .lost, .withdrawn, .updated: nil
+        }
+      }
     }
 
     var at: Int64

@@ -282,6 +282,24 @@ struct PushAnswerTests {
     NoticeMetricsCheck.update(scene.core.noticeStatus)
   }
 
+  @Test("What people are not told of is counted by kind of service and reason, when that is on disk")
+  func unsent() {
+    let scene = BrokerScene.telling(push)
+    push.unsent = [
+      UnsentNotice(.suppressed, kinds: ["fcm": 2, "web": 1]), UnsentNotice(.givenUp, kinds: ["apns": 1, "pigeon": 3]),
+    ]
+    scene.tell(1, "say bob")
+    scene.finish()
+    #expect(scene.core.notices?.tally.unsent == [:], "the decision is not on disk")
+    scene.settle()
+    #expect(
+      scene.core.notices?.tally.unsent == [
+        .init(kind: "fcm", result: "suppressed"): 2, .init(kind: "web", result: "suppressed"): 1,
+        .init(kind: "apns", result: "given_up"): 1, .init(kind: "unknown", result: "given_up"): 3,
+      ])
+    NoticeMetricsCheck.update(scene.core.noticeStatus)
+  }
+
   @Test("Acknowledgements are gathered for a moment, and the app looks at the subject once")
   func acknowledges() {
     let scene = BrokerScene.telling(push)
