@@ -70,7 +70,7 @@ extension BrokerCore {
       if !users.contains(where: { $0.hasSameBytes(as: user) }) { users.append(user) }
     }
     if users.isEmpty { return nil }
-    let data = ["channel": state.name.string]
+    let data = ["channel": state.name.string, "offset": String(publication.offset)]
     // Without a title it says what the texts of its topic say, in the language of each device.
     let content = PushIntent.Content(title: "", data: data, offset: publication.offset)
     return PushIntent(

@@ -189,7 +189,8 @@ struct ChannelNoticeTests {
     let intent = try #require(push.taken.first?.first)
     #expect(intent.users == ["ann", "cat"] && intent.subject == "inbox:x#ann,bob,cat,bob")
     #expect(intent.topic == "channel.inbox" && intent.content?.title.isEmpty == true)
-    #expect(intent.content?.offset == 1 && intent.content?.data == ["channel": "inbox:x#ann,bob,cat,bob"])
+    #expect(intent.content?.offset == 1 && intent.content?.data["channel"] == "inbox:x#ann,bob,cat,bob")
+    #expect(intent.content?.data["offset"] == "1")
     #expect(scene.hears().contains(.reply(1, .published(1))))
   }
 
