@@ -63,10 +63,11 @@ struct NoticeDeviceTests {
     for token in ["a", "b", "a", "c"] { try scene.register("ann", token) }
     #expect(try scene.devices("ann") == ["id-a", "id-c"])
     #expect(scene.keys == ["devices/ann", "owner/id-a", "owner/id-c"])
+    #expect(scene.entries["push.devices:ann"]?.keys.sorted() == ["id-a", "id-c", "settings"])
     try scene.call("ann", "push.unregister", #"{"device":"id-a"}"#)
     try scene.call("ann", "push.unregister", #"{"device":"id-a"}"#)
     try scene.call("ann", "push.unregister", #"{"device":"id-c"}"#)
-    #expect(scene.keys.isEmpty)
+    #expect(scene.keys.isEmpty && scene.entries["push.devices:ann"]?.isEmpty == true)
   }
 
   @Test("devices and settings are changed so often in a minute, and what is no device is refused")

@@ -241,10 +241,11 @@ final class NotifiedPhone: Sendable {
     return devices.compactMap { $0["device"] as? String }
   }
 
-  /// The keys of a map, as the server has them now.
+  /// The keys of a map, as the server has them now. Once for each connection.
   func keys(of map: String) async throws -> [String] {
     let reply = try await ask(#""subscribe":{"channel":"\#(map)","type":1,"phase":2}"#)
-    let entries = (reply["subscribe"] as? [String: Any])?["state"] as? [[String: Any]] ?? []
+    let page = reply["subscribe"] as? [String: Any]
+    let entries = page?["state"] as? [[String: Any]] ?? []
     return entries.compactMap { $0["key"] as? String }.sorted()
   }
 }

@@ -8,6 +8,7 @@ extension Notifications {
     let name = try rules.identify(register.device)
     let user = call.user
     var person = try person(user, view)
+    let isFirst = person.isBlank
     try pay(&person, view)
     var effects: [AppEffect] = []
     let owner = PushKeys.owner + name.id
@@ -24,6 +25,8 @@ extension Notifications {
     effects += try change(user, to: person, without: displaced)
     effects.append(.write(key: owner, PushOwner(user: user)))
     effects.append(.refresh(try Self.channel(of: user), key: name.id, .atomically))
+    // With the first device there are settings, be it those that hold without a choice.
+    if isFirst { effects.append(.refresh(try Self.channel(of: user), key: PushPerson.settingsKey, .atomically)) }
     // What services said of the device before does not hold any more.
     effects += try decide(about: user, as: person, view) { (round) throws(ClientError) in
       round.release(name.id)
@@ -62,6 +65,7 @@ extension Notifications {
       effects.append(.erase(key: PushKeys.owner + id))
       effects.append(.refresh(channel, key: id, .atomically))
     }
+    if person.isBlank, !removed.isEmpty { effects.append(.refresh(channel, key: PushPerson.settingsKey, .atomically)) }
     return effects
   }
 
