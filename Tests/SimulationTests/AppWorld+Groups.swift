@@ -24,7 +24,7 @@ extension AppWorld {
     defer { faults = canBreak }
     settle()
     let first = phones[0]
-    for phone in phones where phone.user != first.user && phone.number == 0 {
+    for phone in phones where phone.user != first.user && phone.gateway == 0 {
       say(first, phone.user)
       settle()
       ask(Command(method: "clique.accept", data: #"{"person":"\#(first.user)"}"#), phone)
