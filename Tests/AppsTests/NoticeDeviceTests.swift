@@ -232,6 +232,18 @@ struct NoticeDeviceTests {
     #expect(scene.sends.last?.send.data["topic"] == "channel.orders")
   }
 
+  @Test("what a backend sends along arrives whole, beside the longest topic and subject")
+  func data() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    let data = ["a": String(repeating: "x", count: 500), "b": String(repeating: "\"", count: 250)]
+    let (topic, subject) = (String(repeating: "t", count: 64), String(repeating: "s", count: 255))
+    try scene.notice("ann", subject, topic: topic, content: .init(title: "T", data: data))
+    let sent = try #require(scene.sends.last?.send)
+    #expect(sent.data == data.merging(["topic": topic, "subject": subject]) { $1 })
+    #expect(PushForm.bytes(of: sent.data) <= 1536)
+  }
+
   @Test("a backend's notice is acknowledged by offset, also before it has arrived; without an offset it goes at once")
   func backend() throws {
     let scene = NoticeScene()

@@ -204,17 +204,17 @@ extension NoticeRound {
     return rules.texts.text(of: found.topic, in: device.language, values)
   }
 
-  /// Bytes of names and values together, so that a service always has room for a text.
-  private static let mostDataBytes = 1200
+  /// Bytes of the data as JSON, so that a service always has room for a text.
+  private static let mostDataBytes = 1536
 
   /// What the app on the phone is told, for services to read too: of what is secret, nothing but the topic.
   static func data(of found: AppNotification, about subject: String) -> [String: String] {
     var data = ["topic": found.topic]
     if TopicSecrecy(of: found.topic) == .whole { return data }
     data["subject"] = subject
-    var bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 6 }
+    var bytes = PushForm.bytes(of: data)
     for (name, value) in found.data.sorted(by: { $0.key < $1.key }) where data[name] == nil {
-      bytes += name.utf8.count + value.utf8.count + 6
+      bytes += PushForm.bytes(name, value)
       if bytes > mostDataBytes { break }
       data[name] = value
     }

@@ -1,3 +1,5 @@
+import Wire
+
 /// One notification, for one device.
 ///
 /// Texts are those that are shown: whoever makes the message has chosen the language, and what may be said. A text that
@@ -41,7 +43,7 @@ public struct PushMessage: Sendable, Equatable {
   /// Bytes that ``data`` may have as JSON, so that there is room for the text in every service's message.
   public static let dataBytes = 1536
   /// Bytes of the longest ``link``.
-  public static let linkBytes = 512
+  public static let linkBytes = PushForm.linkBytes
 
   /// What was given is no message. The description is a sentence for whoever made it.
   public struct Invalid: Error, Sendable, Equatable, CustomStringConvertible {
@@ -87,26 +89,16 @@ public struct PushMessage: Sendable, Equatable {
   var waitingKey: String? { collapseKey.map { isUpdate ? $0 + "\u{0}update" : $0 } }
 
   /// Whether a text can be a ``link``.
-  public static func isLink(_ text: String) -> Bool {
-    text.utf8.count <= linkBytes && text.hasPrefix("https://") && text.utf8.count > 8
-      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-  }
+  public static func isLink(_ text: String) -> Bool { PushForm.isLink(text) }
 
   private static func check(_ data: [String: String]) throws(Invalid) {
     for name in data.keys.sorted() {
-      let isName =
-        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isLetterOrDigit || "_-".utf8.contains($0) }
-      guard isName else {
+      guard PushForm.isName(name) else {
         throw Invalid(description: "a name in data is not made of 1 to 64 letters, digits, _ and -")
       }
-      let lower = name.lowercased()
-      let isReserved =
-        [
-          "from", "message_type", "notification", "collapse_key", "withdraw", "badge", "update", "update_title",
-          "update_body",
-        ].contains(lower)
-        || lower.hasPrefix("google") || lower.hasPrefix("gcm")
-      if isReserved { throw Invalid(description: "the name \(name) in data is reserved; choose another") }
+      if PushForm.isReserved(name) {
+        throw Invalid(description: "the name \(name) in data is reserved; choose another")
+      }
     }
     let size = PushPayload.data(data).count
     if size > dataBytes {
