@@ -51,6 +51,7 @@ extension StateApp {
       topic: news.kind.topic, unacknowledged: news.isDelivered ? 0 : 1, unseen: 1, since: news.time,
       badge: try person(user, view).received,
       sender: isSealed ? nil : try shownName(of: other, to: user, view), data: data,
-      unseenSince: news.time)
+      // That something sealed ends soon comes after it, and does not mean that it was seen.
+      unseenSince: isSealed ? nil : news.time)
   }
 }
