@@ -298,8 +298,8 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["TestSupport", "Push", "Cryptography", "fanfare"], exclude: ["python"],
-      swiftSettings: tests),
+      name: "ConformanceTests", dependencies: ["TestSupport", "Auth", "Push", "Cryptography", "fanfare"],
+      exclude: ["python"], swiftSettings: tests),
     .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )

@@ -23,6 +23,10 @@ public protocol App: Sendable {
   /// time.
   func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision
 
+  /// Milliseconds from the beginning of what a record of the lane ``AppLane/sends`` waits for to the time at which the
+  /// record is due.
+  var answerTimeout: Int64 { get }
+
   /// Whether a user may subscribe to a channel, read its history and see who is there.
   ///
   /// - Throws: the error for a user who may not.
@@ -137,6 +141,8 @@ public struct AppCall: Sendable, Equatable {
 }
 
 extension App {
+  public var answerTimeout: Int64 { 0 }
+
   public func entries(
     showing subject: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] { [] }
@@ -277,6 +283,9 @@ public enum AppLane: Int64, Sendable, CaseIterable {
   case upkeep = 1
   /// A person is to be notified, or was.
   case notices = 2
+  /// Something waits for an answer from outside that is due ``App/answerTimeout`` after it was begun. What a process
+  /// before this one has begun nobody will answer, so it is due as soon as the records are loaded.
+  case sends = 3
 }
 
 /// One effect of a decision. The effects that write happen in one transaction, or none of them does; the others follow
@@ -316,6 +325,8 @@ public indirect enum AppEffect: Sendable {
   /// Has a notification sent to a person's devices, when the transaction is on disk. Of the app ``Notifications``
   /// alone.
   case push(PushSend)
+  /// Counts that a person was not told of something, when the transaction is on disk. Likewise.
+  case unsent(UnsentNotice)
 }
 
 /// The users from whom a change of a publication is kept.

@@ -8,7 +8,7 @@ extension BrokerCore {
   func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
       while let question = host.question {
-        let stale = host.loaded(try stores.load(question, of: stores.disk, in: &turn), at: turn.time.monotonic)
+        let stale = host.loaded(try stores.load(question, of: stores.disk, in: &turn), at: turn.time)
         for place in stale { refreshLater(place, of: host, at: turn.time.monotonic) }
       }
     } catch {

@@ -169,6 +169,13 @@ public enum MetricTable {
       "fanfare_notifications_withdrawn_total", .counter, by: ["kind"],
       "Those of them that took back what was shown."),
     MetricDescription(
+      "fanfare_notifications_updated_total", .counter, by: ["kind"],
+      "Those of them that replaced it, without a sound, by what is left of it."),
+    MetricDescription(
+      "fanfare_notifications_unsent_total", .counter, by: ["kind", "reason"],
+      "What people were not told of, one for each device: suppressed (a device acknowledged it in time, or it was seen), unwanted, suspended, expired, crowded (too much waits for the person), given_up (services were away for too long)."
+    ),
+    MetricDescription(
       "fanfare_notification_results_total", .counter, by: ["kind", "result"],
       "What came of them: taken, forgotten, later, refused, failed."),
     MetricDescription(

@@ -54,7 +54,7 @@ struct CliqueNoticeTests {
     let data = ["channel": "clique.chat:\(id)", "conversation": id, "offset": "4"]
     var expected = AppNotification(
       topic: "clique.message", unacknowledged: 3, unseen: 3, since: began, badge: 3, sender: "bob", text: "three",
-      data: data)
+      data: data, unseenSince: began)
     #expect(try scene.notification("ann", id) == expected)
     try mark(scene, "ann", "delivered", id, 3)
     (expected.unacknowledged, expected.since) = (1, began + 2000)
@@ -68,6 +68,7 @@ struct CliqueNoticeTests {
     #expect(scene.acknowledged.count == known, "the same again tells nothing")
     try mark(scene, "ann", "read", id, 3)
     #expect(try scene.notification("ann", id)?.unseen == 1)
+    #expect(try scene.notification("ann", id)?.unseenSince == began + 2000)
     try mark(scene, "ann", "read", id, 4)
     #expect(try scene.notification("ann", id) == nil)
   }
@@ -106,7 +107,7 @@ struct CliqueNoticeTests {
     #expect(since(0, scene) == Array(repeating: "bob clique.request clique.chat", count: 2))
     let told = AppNotification(
       topic: "clique.request", unacknowledged: 2, unseen: 2, since: began, badge: 1, sender: "ann",
-      data: ["conversation": id])
+      data: ["conversation": id], unseenSince: began)
     #expect(try scene.notification("bob", id) == told)
     #expect(try scene.notification("ann", id) == nil)
     let shown = (try scene.entries("ann", "list"), scene.changes.count)

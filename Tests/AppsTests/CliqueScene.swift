@@ -106,7 +106,7 @@ final class CliqueScene: AppView {
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
-      case .refresh, .touch, .scrub, .discardPictures, .push: break
+      case .refresh, .touch, .scrub, .discardPictures, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }

@@ -63,20 +63,44 @@ struct NoticeDeviceTests {
     for token in ["a", "b", "a", "c"] { try scene.register("ann", token) }
     #expect(try scene.devices("ann") == ["id-a", "id-c"])
     #expect(scene.keys == ["devices/ann", "owner/id-a", "owner/id-c"])
+    #expect(scene.entries["push.devices:ann"]?.keys.sorted() == ["id-a", "id-c", "settings"])
     try scene.call("ann", "push.unregister", #"{"device":"id-a"}"#)
     try scene.call("ann", "push.unregister", #"{"device":"id-a"}"#)
     try scene.call("ann", "push.unregister", #"{"device":"id-c"}"#)
-    #expect(scene.keys.isEmpty)
+    #expect(scene.keys.isEmpty && scene.entries["push.devices:ann"]?.isEmpty == true)
   }
 
   @Test("devices and settings are changed so often in a minute, and what is no device is refused")
   func changes() throws {
     let scene = NoticeScene { $0.changesPerMinute = 3 }
     for _ in 0..<3 { try scene.register("ann", "a") }
-    #expect(scene.refusal("ann", "push.register", #"{"device":{"token":"a"}}"#)?.code == 111)
+    let refusal = scene.refusal("ann", "push.register", #"{"device":{"token":"a"}}"#)
+    #expect(refusal?.code == 111 && refusal?.limit == .pushChanges)
+    #expect(scene.refusal("ann", "push.settings", #"{"preview":"text"}"#)?.limit == .pushChanges)
+    #expect(scene.refusal("ann", "push.settings") == nil, "asking changes nothing")
     #expect(scene.refusal("bob", "push.register", #"{"device":{}}"#)?.code == 107)
     try scene.advance(20_000)
     try scene.register("ann", "a")
+  }
+
+  @Test("what was acknowledged before is not written again, however often it is said")
+  func repeated() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":7}"#)
+    let before = scene.writes
+    for _ in 0..<10 {
+      try scene.advance(1_000)
+      for offset in [3, 7] {
+        try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":\#(offset)}"#)
+      }
+    }
+    #expect(scene.writes == before)
+    try scene.advance(scene.rules.acknowledgementLifetime / 2)
+    try scene.call("ann", "push.delivered", #"{"subject":"inbox:#ann","offset":7}"#)
+    #expect(scene.writes == before + 1, "it is remembered for as long again")
+    try scene.call("ann", "push.seen", #"{"subject":"inbox:#ann","offset":7}"#)
+    #expect(scene.writes == before + 2)
   }
 
   @Test("answers about devices never hold what services need to reach them")
@@ -174,6 +198,50 @@ struct NoticeDeviceTests {
     #expect(texts.text(of: "x", in: nil, .init(sender: "{text}", text: "t")) == ("{text}", "t"))
     #expect(NotificationTexts.cut(String(repeating: "é", count: 200), 256).utf8.count <= 256)
     #expect(NotificationTexts.filled("a{b}{", .init()) == "a{b}{")
+  }
+
+  @Test("what is published on channels is told in the language of each device, with how many there are")
+  func channels() throws {
+    let scene = NoticeScene { rules in
+      rules.texts = NotificationTexts([
+        .init(language: "de", topic: "channel.orders", title: "{count} Bestellungen"),
+        .init(language: "de", topic: "channel.orders", title: "Bestellung"),
+        .init(language: "de", topic: "channel*", title: "Nachricht"),
+      ])
+    }
+    try scene.register("ann", "a", #","language":"de-AT","preview":"text""#)
+    try scene.register("ann", "b", #","preview":"nothing""#)
+    func publish(_ topic: String, _ subject: String, _ offset: UInt64) throws {
+      try scene.notice("ann", subject, topic: topic, content: .init(title: "", offset: offset))
+    }
+    func said(_ subject: String) -> [String]? {
+      scene.sends.last { $0.send.collapseKey == subject }?.send.devices.map(\.title)
+    }
+    try publish("channel.orders", "orders:#ann", 1)
+    try publish("channel.inbox", "inbox:#ann", 1)
+    try scene.advance(5_000)
+    #expect(said("orders:#ann") == ["Bestellung", "New message"])
+    #expect(said("inbox:#ann") == ["Nachricht", "New message"])
+    for offset in 2...41 as ClosedRange<UInt64> { try publish("channel.orders", "orders:#ann", offset) }
+    try scene.advance(20_000)
+    #expect(said("orders:#ann") == ["41 Bestellungen", "41 new messages"], "more than are told apart are counted")
+    try scene.call("ann", "push.seen", #"{"subject":"orders:#ann","offset":10}"#)
+    try publish("channel.orders", "orders:#ann", 42)
+    try scene.advance(20_000)
+    #expect(said("orders:#ann") == ["32 Bestellungen", "32 new messages"])
+    #expect(scene.sends.last?.send.data["topic"] == "channel.orders")
+  }
+
+  @Test("what a backend sends along arrives whole, beside the longest topic and subject")
+  func data() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    let data = ["a": String(repeating: "x", count: 500), "b": String(repeating: "\"", count: 250)]
+    let (topic, subject) = (String(repeating: "t", count: 64), String(repeating: "s", count: 255))
+    try scene.notice("ann", subject, topic: topic, content: .init(title: "T", data: data))
+    let sent = try #require(scene.sends.last?.send)
+    #expect(sent.data == data.merging(["topic": topic, "subject": subject]) { $1 })
+    #expect(PushForm.bytes(of: sent.data) <= 1536)
   }
 
   @Test("a backend's notice is acknowledged by offset, also before it has arrived; without an offset it goes at once")

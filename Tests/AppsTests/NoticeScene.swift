@@ -8,16 +8,19 @@ import Wire
 final class NoticeScene: AppView {
   var now: Int64 = 1_700_000_000_000
   let rules: NotificationRules
-  let app: Notifications
+  private(set) var app: Notifications
   /// Of the fake app, by user and subject.
   private(set) var waiting: [String: AppNotification] = [:]
   var suspended: Set<String> = []
   private var records: [String: Data] = [:]
   private var dues: [String: Int64] = [:]
   private(set) var sends: [(at: Int64, send: PushSend)] = []
+  private(set) var unsent: [UnsentNotice] = []
   private(set) var entries: [String: [String: [UInt8]]] = [:]
   private var nextOffset: UInt64 = 0
   private var nextCall = 0
+  /// How often a record was written.
+  private(set) var writes = 0
   /// How often the record of a person's devices was asked for.
   private(set) var looks = 0
 
@@ -31,6 +34,18 @@ final class NoticeScene: AppView {
     configure(&rules)
     self.rules = rules
     app = Notifications(rules)
+  }
+
+  /// Another process of the broker goes on, and looks first at what the one before it had under way, as the broker
+  /// does (``AppLane/sends``).
+  func restart() throws {
+    var rules = app.rules
+    rules.process += 1
+    app = Notifications(rules)
+    for key in keys where key.hasPrefix(PushKeys.notices) {
+      let notices = try record(PushNotices.self, key)
+      if notices?.lane == .sends { try perform(try app.due(key, self)) }
+    }
   }
 
   // MARK: AppView
@@ -79,11 +94,12 @@ final class NoticeScene: AppView {
   /// The fake app's view of a subject, without a notice.
   func set(
     _ user: String, _ subject: String, unacknowledged: Int, unseen: Int, since: Int64? = nil,
-    topic: String = "clique.message"
+    topic: String = "clique.message", unseenSince: Int64? = nil
   ) {
     waiting[user + "|" + subject] = AppNotification(
       topic: topic, unacknowledged: unacknowledged, unseen: unseen, since: since ?? now, badge: unseen,
-      sender: "Bob", text: "a secret", data: ["channel": subject])
+      sender: "Bob", text: "a secret", data: ["channel": subject],
+      unseenSince: unseenSince)
   }
 
   func remove(_ user: String, _ subject: String) { waiting[user + "|" + subject] = nil }
@@ -145,6 +161,7 @@ final class NoticeScene: AppView {
 
   func perform(_ decision: AppDecision) throws {
     for case .write(let key, let record) in decision.effects {
+      writes += 1
       records[key] = try JSONEncoder().encode(record)
       dues[key] = record.due
     }
@@ -152,6 +169,7 @@ final class NoticeScene: AppView {
     for effect in decision.effects {
       switch effect {
       case .push(let send): sends.append((now, send))
+      case .unsent(let notice): unsent.append(notice)
       case .refresh(let channel, let key, _):
         entries[channel.string, default: [:]][key] = try app.entry(key, of: channel, self)?.data
       default: break

@@ -6,14 +6,16 @@ import Testing
 struct NoticeTableTests {
   /// The table of the documentation, row by row: states by their first letters, `-` where nothing happens.
   private static let rows: [(NoticeState, String)] = [
-    (.gone, "waiting - - - - - - - - - -"),
-    (.waiting, "- sending/send gone/suppress gone/suppress gone/drop gone/drop - - - - -"),
-    (.renewed, "- sending/send shown/suppress withdrawing/withdraw shown/drop gone/drop - - - - -"),
-    (.sending, "overtaken - - - - - shown renewed waiting gone renewed"),
-    (.overtaken, "- - - - - - renewed renewed waiting waiting renewed"),
-    (.shown, "renewed - - withdrawing/withdraw - gone - - - - -"),
-    (.withdrawing, "returning - - - - - gone shown shown gone shown"),
-    (.returning, "- - - - - - waiting renewed renewed waiting renewed"),
+    (.gone, "waiting - - - - - - - - - - -"),
+    (.waiting, "- sending/send gone/suppress gone/suppress - gone/drop gone/drop - - - - -"),
+    (.renewed, "- sending/send shown/suppress withdrawing/withdraw - shown/drop gone/drop - - - - -"),
+    (.sending, "overtaken - - - - - - shown renewed waiting gone renewed"),
+    (.overtaken, "- - - - - - - renewed renewed waiting waiting renewed"),
+    (.shown, "renewed - - withdrawing/withdraw updating/update - gone - - - - -"),
+    (.withdrawing, "returning - - - - - - gone shown shown gone shown"),
+    (.returning, "- - - - - - - waiting renewed renewed waiting renewed"),
+    (.updating, "interrupted - - - - - - shown shown shown shown shown"),
+    (.interrupted, "- - - - - - - renewed renewed renewed renewed renewed"),
   ]
 
   @Test("each event leads from each state where the table says")
@@ -34,7 +36,7 @@ struct NoticeTableTests {
   @Test("nothing is decided while something is under way, and only an end leads out of it")
   func underWay() {
     for state in NoticeState.allCases where state.isUnderWay {
-      for event in [NoticeState.Event.unacknowledged, .acknowledged, .seen, .nobody, .over] {
+      for event in [NoticeState.Event.unacknowledged, .acknowledged, .seen, .fewer, .nobody, .over] {
         #expect(state.after(event) == (state, .nothing))
       }
       for event in [NoticeState.Event.done, .partly, .again, .hopeless, .lost] {
@@ -45,7 +47,7 @@ struct NoticeTableTests {
 
   @Test("what has come is never forgotten by the end of a send")
   func pending() {
-    for state in [NoticeState.overtaken, .returning] {
+    for state in [NoticeState.overtaken, .returning, .interrupted] {
       for event in [NoticeState.Event.done, .partly, .again, .hopeless, .lost] {
         #expect(state.after(event).state.isPending, "\(state) \(event)")
       }

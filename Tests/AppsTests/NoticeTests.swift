@@ -139,6 +139,44 @@ struct NoticeTests {
     #expect(try scene.lines("ann") == [.lost, .sent])
   }
 
+  @Test("what a process had under way that is gone is sent by the next at once, and what it had answered is not")
+  func restart() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.register("bob", "b")
+    try scene.message("bob", chat)
+    try scene.advance(5_000)
+    try scene.message("ann", chat)
+    try scene.advance(5_000, answers: false)
+    let before = try #require(scene.sends.last?.send)
+    #expect(before.user == "ann" && scene.sends.count == 2)
+    let record = try scene.notices("ann")
+    #expect(record?.lane == .sends && record?.due == scene.now + scene.rules.answerTimeout)
+    try scene.restart()
+    #expect(scene.sends.map(\.send.user) == ["bob", "ann", "ann"])
+    let again = try #require(scene.sends.last?.send)
+    #expect(again.collapseKey == chat && again.number > before.number)
+    let stored = scene.storedText
+    try scene.answer(before)
+    #expect(scene.storedText == stored, "the first answer has nowhere to go")
+    try scene.answer(again)
+    try scene.restart()
+    try scene.advance(60_000)
+    #expect(scene.sends.count == 3)
+    #expect(try scene.lines("ann") == [.lost, .sent])
+  }
+
+  @Test("a send of the same process is not looked at before its time, whatever is asked")
+  func earlyLook() throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    try scene.message("ann", chat)
+    try scene.advance(5_000, answers: false)
+    let (stored, writes) = (scene.storedText, scene.writes)
+    try scene.perform(try scene.app.due("notices/ann", scene))
+    #expect(scene.storedText == stored && scene.writes == writes && scene.sends.count == 1)
+  }
+
   @Test("what comes during a send waits for its end and is told then")
   func overtaken() throws {
     let scene = NoticeScene()
@@ -190,6 +228,43 @@ struct NoticeTests {
     #expect(gaps.count > 3 && gaps == gaps.sorted())
     #expect(try scene.lines("ann").last == .givenUp)
     #expect(try scene.state("ann", chat) == .gone)
+  }
+
+  @Test("each reason for which a person is not told is said once, with the devices that it concerns")
+  func unsent() throws {
+    let scene = NoticeScene { ($0.giveUpAfter, $0.subjects, $0.timeToLive) = (10_000, 1, 600_000) }
+    try scene.register("ann", "a")
+    try scene.register("ann", "b", #","topics":["shop"]"#)
+    try scene.message("ann", chat)
+    scene.set("ann", chat, unacknowledged: 0, unseen: 1)
+    try scene.advance(5_000)
+    #expect(scene.unsent == [UnsentNotice(.suppressed, kinds: ["fcm": 1])])
+    try scene.message("ann", chat)
+    try scene.message("ann", "other")
+    #expect(scene.unsent.last == UnsentNotice(.crowded, kinds: ["fcm": 1]))
+    var answered = 0
+    for _ in 0..<60 {
+      try scene.advance(1_000, answers: false)
+      while answered < scene.sends.count {
+        answered += 1
+        try scene.answer(scene.sends[answered - 1].send, .failed(reason: "away"))
+      }
+    }
+    #expect(scene.unsent.count == 3 && scene.unsent.last == UnsentNotice(.givenUp, kinds: ["fcm": 1]))
+    scene.suspended = ["ann"]
+    try scene.message("ann", chat)
+    try scene.advance(10_000)
+    #expect(scene.unsent.last?.reason == .suspended)
+    scene.suspended = []
+    try scene.message("ann", chat)
+    try scene.call("ann", "push.settings", #"{"topics":["shop"]}"#)
+    #expect(scene.unsent.last?.reason == .suspended, "nothing is due yet")
+    try scene.advance(10_000)
+    #expect(scene.unsent.last == UnsentNotice(.unwanted, kinds: ["fcm": 2]))
+    try scene.call("ann", "push.settings", #"{"topics":["*"],"muted_until":\#(scene.now + 86_400_000)}"#)
+    try scene.message("ann", chat)
+    try scene.advance(1_200_000)
+    #expect(scene.unsent.map(\.reason) == [.suppressed, .crowded, .givenUp, .suspended, .unwanted, .expired])
   }
 
   @Test("what a service refuses is not tried again")

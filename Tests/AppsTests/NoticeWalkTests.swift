@@ -14,6 +14,17 @@ struct NoticeWalkTests {
     #expect(walk.scene.sends.count > 20, "the walk has been somewhere")
     try walk.end()
   }
+
+  @Test("the walks come to what is partly seen")
+  func reach() throws {
+    var updates = 0
+    for seed in 0..<4 as Range<UInt64> {
+      var walk = NoticeWalk(seed: seed)
+      for _ in 0..<2_000 { try walk.step() }
+      updates += walk.updates
+    }
+    #expect(updates > 0)
+  }
 }
 
 /// Messages come to one person in several conversations, are delivered, read and answered by services, in any order.
@@ -21,7 +32,9 @@ private struct NoticeWalk {
   /// What a conversation holds, by when it came.
   struct Chat {
     var unacknowledged: [Int64] = []
-    var unseen = 0
+    var unseen: [Int64] = []
+    /// Whether some and not all of it was ever seen.
+    var isPartlySeen = false
   }
 
   let scene = NoticeScene { rules in
@@ -33,6 +46,7 @@ private struct NoticeWalk {
   /// Sends that nobody has answered yet.
   var open: [PushSend] = []
   var seenSends = 0
+  var updates = 0
   /// Whether services answer at once. Else no promise about time holds.
   let answersAtOnce: Bool
 
@@ -48,7 +62,7 @@ private struct NoticeWalk {
     switch Int.random(in: 0..<10, using: &random) {
     case 0...3:
       chats[name, default: Chat()].unacknowledged.append(scene.now)
-      chats[name]?.unseen += 1
+      chats[name]?.unseen.append(scene.now)
       tell(name)
       let notice = try scene.notice("ann", name)
       if Bool.random(using: &random) { try scene.take([notice]) }
@@ -63,7 +77,12 @@ private struct NoticeWalk {
 
   private mutating func acknowledge(_ name: String, isSeen: Bool) throws {
     chats[name]?.unacknowledged = []
-    if isSeen { chats[name]?.unseen = 0 }
+    if isSeen {
+      let count = chats[name]?.unseen.count ?? 0
+      let seen = Bool.random(using: &random) ? count : Int.random(in: 0...count, using: &random)
+      chats[name]?.unseen.removeFirst(seen)
+      if seen > 0, seen < count { chats[name]?.isPartlySeen = true }
+    }
     tell(name)
     if Bool.random(using: &random) { try scene.look("ann", name) }
   }
@@ -71,8 +90,8 @@ private struct NoticeWalk {
   private func tell(_ name: String) {
     let chat = chats[name] ?? Chat()
     scene.set(
-      "ann", name, unacknowledged: chat.unacknowledged.count, unseen: chat.unseen,
-      since: chat.unacknowledged.first ?? scene.now)
+      "ann", name, unacknowledged: chat.unacknowledged.count, unseen: chat.unseen.count,
+      since: chat.unacknowledged.first ?? scene.now, unseenSince: chat.unseen.first)
   }
 
   private mutating func pass(_ milliseconds: Int64) throws {
@@ -88,12 +107,18 @@ private struct NoticeWalk {
     while seenSends < scene.sends.count {
       let (at, send) = scene.sends[seenSends]
       seenSends += 1
-      if !send.isWithdrawal {
-        let chat = chats[send.collapseKey] ?? Chat()
+      let chat = chats[send.collapseKey] ?? Chat()
+      if send.isUpdate {
+        #expect(chat.isPartlySeen && !chat.unseen.isEmpty, "only what was partly seen is updated")
+        updates += 1
+      } else if !send.isWithdrawal {
         #expect(!chat.unacknowledged.isEmpty, "what was acknowledged is not sent")
         #expect((chat.unacknowledged.first ?? .max) + 5_000 <= at, "nothing is sent before its time")
       } else {
-        #expect(chats[send.collapseKey]?.unseen == 0, "only what was seen is withdrawn")
+        let told = scene.sends[..<(seenSends - 1)].last {
+          $0.send.collapseKey == send.collapseKey && $0.send.isUrgent
+        }
+        #expect((chat.unseen.first ?? .max) > told?.at ?? 0, "only what was seen is withdrawn")
       }
       open.append(send)
       if answersAtOnce {
@@ -129,7 +154,7 @@ private struct NoticeWalk {
     // Everything that nobody has acknowledged was sent by its time, or by the interval after what was sent before.
     for (name, chat) in chats {
       for time in chat.unacknowledged {
-        let sent = scene.sends.last { $0.send.collapseKey == name && !$0.send.isWithdrawal }?.at ?? .min
+        let sent = scene.sends.last { $0.send.collapseKey == name && $0.send.isUrgent }?.at ?? .min
         let deadline = max(time + 5_000, sent == .min ? .min : sent + 15_000) + 1_000
         #expect(sent >= time || scene.now <= deadline, "what nobody acknowledged is sent in time")
       }

@@ -60,7 +60,7 @@ struct StateNoticeTests {
     try scene.send("bob", to: "ada")
     let told = AppNotification(
       topic: "state.revealed", unacknowledged: 1, unseen: 1, since: scene.now, badge: 0, sender: "bob",
-      data: ["channel": "state.threads:ada", "with": "bob"])
+      data: ["channel": "state.threads:ada", "with": "bob"], unseenSince: scene.now)
     #expect(try scene.notification("ada", "bob") == told)
     try scene.call("bob", "state.react", #"{"with":"ada","reaction":"🔥"}"#)
     #expect(try scene.notification("ada", "bob") == told, "the reveal is worth more")

@@ -35,6 +35,24 @@ struct AppTimeTests {
     #expect(app.woken == ["a"])
   }
 
+  @Test("what waits for an answer to the broker before is due at once; what waits for one to this broker is not")
+  func answersOfBefore() {
+    let before = app.scene()
+    let time = before.time.wall
+    before.call(1, "set a sent \(time - 1 + app.answerTimeout)")
+    before.call(2, "set b ends \(time - 1 + app.answerTimeout)")
+    before.finish(.max)
+    before.disk.crash()
+    let after = app.scene(before.disk)
+    after.call(3, "set c sent \(after.time.wall + app.answerTimeout)")
+    after.finish(.max)
+    after.turn(10)
+    #expect(app.woken == ["a"])
+    after.turn(by: app.answerTimeout)
+    after.turn(10)
+    #expect(app.woken.sorted() == ["a", "b", "c"])
+  }
+
   @Test("a record whose end waits for one thing after another from a slow disk ends once")
   func dueOnASlowDisk() {
     let before = app.scene()

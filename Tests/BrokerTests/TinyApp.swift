@@ -18,8 +18,10 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
     var text: String
     var due: Int64?
 
-    var lane: AppLane { text.hasPrefix("tidy") ? .upkeep : .endings }
+    var lane: AppLane { text.hasPrefix("tidy") ? .upkeep : text.hasPrefix("sent") ? .sends : .endings }
   }
+
+  var answerTimeout: Int64 { 60_000 }
 
   let name = "tiny"
   /// Records that the app was woken for, in order.

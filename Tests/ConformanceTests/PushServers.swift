@@ -25,6 +25,8 @@ final class PushServers {
     /// The rule that it broke.
     var broken: String? { fields["broken"] as? String }
     var size: Int? { fields["size"] as? Int }
+    /// When it came, in seconds since 1970.
+    var at: Double { fields["at"] as? Double ?? 0 }
     var text: [String: Any] { fields["text"] as? [String: Any] ?? [:] }
     var headers: [String: String] { fields["headers"] as? [String: String] ?? [:] }
 
@@ -45,6 +47,10 @@ final class PushServers {
     var times = 1
     /// Whether no access token counts any more.
     var revoke = false
+    /// How many requests are answered so, after which they are taken; nil: all.
+    var only: Int?
+    /// Whether there is no answer, on a connection that stays.
+    var hang = false
   }
 
   private let process: ChildProcess
@@ -106,6 +112,7 @@ final class PushServers {
   var broken: [String] { requests.compactMap(\.broken) }
 
   func requests(of service: String) -> [Request] { requests.filter { $0.service == service } }
+  func requests(to device: String) -> [Request] { requests.filter { $0.device == device } }
 
   // MARK: Who is sent to, and by whom
 

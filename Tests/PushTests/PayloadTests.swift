@@ -9,11 +9,12 @@ struct PayloadTests {
   private static let token = "fid:" + String(repeating: "x", count: 150)
 
   private static func message(
-    _ title: String = "Ada", _ body: String = "Hello", isWithdrawal: Bool = false, hasSound: Bool = true
+    _ title: String = "Ada", _ body: String = "Hello", isWithdrawal: Bool = false, isUpdate: Bool = false,
+    hasSound: Bool = true
   ) throws -> PushMessage {
     try PushMessage(
       title: title, body: body, data: ["channel": "chat:7", "offset": "4711"], badge: 3, timeToLive: 60,
-      collapseKey: "chat:7", isWithdrawal: isWithdrawal, hasSound: hasSound)
+      collapseKey: "chat:7", isWithdrawal: isWithdrawal, isUpdate: isUpdate, hasSound: hasSound)
   }
 
   @Test("A browser gets the declarative form, which Safari shows by itself, and others the same without it")
@@ -42,7 +43,8 @@ struct PayloadTests {
 
   @Test("FCM gets texts once, and a part for each kind of system")
   func fcm() throws {
-    let json = try object(try PushPayload.fcm(try Self.message(), token: Self.token, tag: "tag", now: 1000))
+    let json = try object(
+      try PushPayload.fcm(try Self.message(), token: Self.token, .init(tag: "tag", waiting: "tag"), now: 1000))
     #expect(json.text("message.token") == Self.token && json.text("message.notification.body") == "Hello")
     #expect(json.text("message.data.offset") == "4711")
     #expect(json.text("message.android.priority") == "HIGH" && json.text("message.android.ttl") == "60s")
@@ -63,11 +65,40 @@ struct PayloadTests {
     let apns = try object(try PushPayload.apns(message, tag: "tag"))
     #expect(apns.text("aps.content-available") == "1" && apns["aps"]?.object?.members.count == 1)
     #expect(apns.text("withdraw") == "tag" && apns.text("badge") == "3")
-    let fcm = try object(try PushPayload.fcm(message, token: Self.token, tag: "tag", now: 0))
+    let fcm = try object(try PushPayload.fcm(message, token: Self.token, .init(tag: "tag", waiting: "tag"), now: 0))
     #expect(fcm.text("message.notification") == nil && fcm.text("message.android.notification") == nil)
     #expect(fcm.text("message.data.withdraw") == "tag" && fcm.text("message.data.badge") == "3")
     #expect(fcm.text("message.apns.payload.aps.content-available") == "1")
     #expect(APNsSender.priority(message) == "5")
+  }
+
+  @Test("An update is for the app alone: it names what it replaces, says what is left, and takes no other's place")
+  func updates() throws {
+    let message = try Self.message(isUpdate: true, hasSound: false)
+    #expect(message.waitingKey != message.collapseKey && message.isForApp)
+    let web = try object(try PushPayload.webPush(message, tag: "tag", link: "https://example.com"))
+    #expect(web.text("update") == "tag" && web.text("app_badge") == "3" && !web.has("web_push"))
+    #expect(web.text("notification.tag") == "tag" && web.text("notification.silent") == "true")
+    #expect(web.text("notification.title") == "Ada" && web.text("notification.navigate") == "https://example.com")
+    let apns = try object(try PushPayload.apns(message, tag: "tag"))
+    #expect(apns.text("aps.content-available") == "1" && apns["aps"]?.object?.members.count == 1)
+    #expect(apns.text("update") == "tag" && apns.text("title") == "Ada" && apns.text("body") == "Hello")
+    #expect(apns.text("badge") == "3" && apns.text("data.channel") == "chat:7")
+    let names = PushPayload.FCMNames(tag: "tag", waiting: "other")
+    let fcm = try object(try PushPayload.fcm(message, token: Self.token, names, now: 0))
+    #expect(fcm.text("message.notification") == nil && fcm.text("message.android.notification") == nil)
+    #expect(fcm.text("message.data.update") == "tag" && fcm.text("message.data.badge") == "3")
+    #expect(fcm.text("message.data.update_title") == "Ada" && fcm.text("message.data.update_body") == "Hello")
+    #expect(fcm.text("message.android.collapse_key") == nil && fcm.text("message.webpush.headers.Topic") == "other")
+    #expect(fcm.text("message.apns.payload.aps.content-available") == "1")
+    #expect(APNsSender.priority(message) == "5")
+    let long = try PushMessage(
+      title: String(repeating: "a", count: 9000), body: String(repeating: "b", count: 9000), collapseKey: "k",
+      isUpdate: true)
+    #expect(try PushPayload.webPush(long, tag: "t", link: nil).count <= PushPayload.webPushBytes)
+    #expect(try PushPayload.apns(long, tag: "t").count <= PushPayload.apnsBytes)
+    let bytes = try PushPayload.fcm(long, token: Self.token, names, now: 0).count
+    #expect(bytes <= PushPayload.fcmBytes + Self.token.utf8.count)
   }
 
   @Test(
@@ -84,7 +115,8 @@ struct PayloadTests {
         ),
         ("aps.alert", try PushPayload.apns(message, tag: "t"), PushPayload.apnsBytes),
         (
-          "message.notification", try PushPayload.fcm(message, token: Self.token, tag: "t", now: 0),
+          "message.notification",
+          try PushPayload.fcm(message, token: Self.token, .init(tag: "t", waiting: "t"), now: 0),
           PushPayload.fcmBytes + Self.token.utf8.count
         ),
       ]
@@ -140,7 +172,8 @@ struct PayloadTests {
     let tag = String(repeating: "t", count: 32)
     #expect(try object(try PushPayload.webPush(message, tag: tag, link: link)).text("notification.title") == "Ada")
     #expect(try object(try PushPayload.apns(message, tag: tag)).text("aps.alert.title") == "Ada")
-    let fcm = try object(try PushPayload.fcm(message, token: Self.token, tag: tag, now: 1_700_000_000))
+    let fcm = try object(
+      try PushPayload.fcm(message, token: Self.token, .init(tag: tag, waiting: tag), now: 1_700_000_000))
     #expect(fcm.text("message.notification.title") == "Ada")
   }
 

@@ -224,13 +224,8 @@ struct AppCoverage {
     groupMessages += other.groupMessages
   }
 
-  /// What follows the founding of a group. Groups are founded rarely under these faults, so it is not asked for that every
-  /// eighty seeds come so far.
-  private static let afterGroups = ["joined", "left", "groupMessages"]
-
   /// The things that never happened.
   var missing: [String] {
     Mirror(reflecting: self).children.filter { $0.value as? Int == 0 }.compactMap(\.label)
-      .filter { !Self.afterGroups.contains($0) }
   }
 }

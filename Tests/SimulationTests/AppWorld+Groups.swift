@@ -14,6 +14,36 @@ extension AppWorld {
     hasGroups ? groups(of: phone).map { AppOracle.name("clique.chat:" + $0) } : []
   }
 
+  /// Makes everybody friends of the first, who founds a group of all, before anything goes wrong; and people do more
+  /// with groups. Under these faults few seeds come so far by themselves, and what follows a founding would hardly be
+  /// met under any of them.
+  func beginInGroup() {
+    groupShare = 40
+    let canBreak = faults
+    faults = false
+    defer { faults = canBreak }
+    settle()
+    let first = phones[0]
+    for phone in phones where phone.user != first.user && phone.gateway == 0 {
+      say(first, phone.user)
+      settle()
+      ask(Command(method: "clique.accept", data: #"{"person":"\#(first.user)"}"#), phone)
+      settle()
+    }
+    foundGroup(first, ofAll: true)
+    settle()
+  }
+
+  /// Everything arrives, and lists are brought up to date.
+  private func settle() {
+    for phone in phones { follow(phone, all: true) }
+    for _ in 0..<4 {
+      runUntilQuiet()
+      passTime(300)
+    }
+    runUntilQuiet()
+  }
+
   func actInGroup(_ phone: Phone, _ other: String) {
     let groups = groups(of: phone)
     if groups.isEmpty || groups.count < 3 && random.chance(10) {
@@ -49,7 +79,7 @@ extension AppWorld {
   }
 
   /// Founds a group of those with whom the phone's user talks.
-  private func foundGroup(_ phone: Phone) {
+  private func foundGroup(_ phone: Phone, ofAll isOfAll: Bool = false) {
     let list = phone.following[AppOracle.list(phone.user)]
     let friends = Self.people.filter { other in
       guard other != phone.user else { return false }
@@ -57,7 +87,7 @@ extension AppWorld {
       return AppOracle.object(entry)?["state"] as? String == "active"
     }
     guard !friends.isEmpty else { return say(phone, Self.people.first { $0 != phone.user } ?? "") }
-    let users = random.chance(50) ? [friends[0]] : friends
+    let users = !isOfAll && random.chance(50) ? [friends[0]] : friends
     let names = users.map { "\"\($0)\"" }.joined(separator: ",")
     let key = newText("group")
     var command = Command(

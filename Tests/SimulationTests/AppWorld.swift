@@ -40,6 +40,8 @@ final class AppWorld {
   var notesPresence = false
   /// People found groups, and do everything with them.
   var hasGroups = false
+  /// Of a hundred things that people do, how many are about groups.
+  var groupShare = 12
   /// Links into groups that somebody has got.
   var groupLinks: [String] = []
   /// Channels that a phone follows beside those that every phone does.

@@ -18,6 +18,8 @@ COMINGS = message(*(command for number in range(100) for command in (
     {"id": 2 * number + 3, "unsubscribe": {"channel": f"a:{number}"}})))
 CROSSINGS = numbered({"rpc": {"method": "clique.crossings", "data": {}}}, 100)
 LISTS = numbered({"rpc": {"method": "state.settings", "data": {}}}, 100)
+# Where notifications are off they are refused, and counted all the same.
+MARKS = numbered({"rpc": {"method": "push.delivered", "data": {"subject": "inbox:#ann"}}}, 100)
 
 
 @attack(logged("connection_commands"), slowed("answers", 2_000, 20_000), none("ended"))
@@ -62,6 +64,13 @@ def state_calls(swarm):
     swarm.add(pour(LISTS))
 
 
+@attack(logged("connection_push_calls"), slowed("answers", 50, 500), none("ended"))
+def push_calls(swarm):
+    """And of notifications."""
+    yield
+    swarm.add(pour(MARKS))
+
+
 def of_user(kind, text):
     """So many connections of one user that they owe a whole burst between them, beyond which commands are refused."""
 
@@ -89,7 +98,7 @@ def of_user(kind, text):
 
 
 for KIND, TEXT in [("commands", PINGS), ("publications", POSTS), ("bytes", LARGE), ("subscribes", COMINGS),
-                   ("clique_calls", CROSSINGS), ("state_calls", LISTS)]:
+                   ("clique_calls", CROSSINGS), ("state_calls", LISTS), ("push_calls", MARKS)]:
     of_user(KIND, TEXT)
 
 

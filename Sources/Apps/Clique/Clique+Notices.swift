@@ -127,7 +127,8 @@ extension Clique {
       return AppNotification(
         topic: Topic.request, unacknowledged: unheard.count, unseen: messages.count { $0.isRead == nil },
         since: unheard.first?.time ?? first.time, badge: try badge(of: user, view),
-        sender: try shownName(of: other, to: user, view), data: ["conversation": id])
+        sender: try shownName(of: other, to: user, view), data: ["conversation": id],
+        unseenSince: messages.first { $0.isRead == nil }?.time)
     case .active:
       let unseen = try unseen(in: id, by: user, mark, since: nil, view)
       if unseen.count > 0 { return try notification(of: unseen, Topic.message, in: id, mark, for: user, view) }
@@ -160,7 +161,7 @@ extension Clique {
     return AppNotification(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
       since: unseen.since, badge: try badge(of: user, view), sender: try shownName(of: shown.from, to: user, view),
-      text: shown.text, data: Self.data(id, offset: newest.offset))
+      text: shown.text, data: Self.data(id, offset: newest.offset), unseenSince: unseen.oldest)
   }
 
   private static func data(_ id: String, offset: UInt64) -> [String: String] {
@@ -180,6 +181,8 @@ extension Clique {
     var unacknowledged = 0
     /// When the oldest of these was published; of all, where each has reached a device.
     var since: Int64 = 0
+    /// When the oldest of all was published.
+    var oldest: Int64?
     var isMentioned = false
     /// The newest message that the person sees, seen or not.
     var last: Publication?
@@ -204,6 +207,7 @@ extension Clique {
           break
         }
         unseen.count += 1
+        unseen.oldest = publication.time
         let isHeard = publication.offset <= mark.delivered
         if !isHeard { unseen.unacknowledged += 1 }
         if !isHeard || unseen.unacknowledged == 0 { unseen.since = publication.time }

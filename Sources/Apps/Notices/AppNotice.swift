@@ -26,8 +26,11 @@ public struct AppNotification: Sendable, Equatable {
   /// What no device of the person has acknowledged: messages, requests, States. 0: nothing more is sent, but what was
   /// shown stays.
   public var unacknowledged: Int
-  /// What the person has not seen. 0: what was shown is withdrawn.
+  /// What the person has not seen. 0: what was shown is withdrawn. Fewer than devices show: that is updated.
   public var unseen: Int
+  /// When the oldest of that happened, in milliseconds since 1970: where that was after the notification that devices
+  /// show, all of that is seen. Nil: not known.
+  public var unseenSince: Int64?
   /// When the oldest of what no device has acknowledged happened, in milliseconds since 1970.
   public var since: Int64
   /// Everything that waits for the person in the app, for the badge on its icon.
@@ -41,8 +44,9 @@ public struct AppNotification: Sendable, Equatable {
 
   public init(
     topic: String, unacknowledged: Int, unseen: Int, since: Int64, badge: Int, sender: String? = nil,
-    text: String? = nil, data: [String: String] = [:]
+    text: String? = nil, data: [String: String] = [:], unseenSince: Int64? = nil
   ) {
+    self.unseenSince = unseenSince
     self.topic = topic
     self.unacknowledged = unacknowledged
     self.unseen = unseen
@@ -67,6 +71,7 @@ public struct PushIntent: Sendable, Equatable {
   public var content: Content?
 
   public struct Content: Sendable, Equatable {
+    /// Empty: the texts of the topic say that there is something (``NotificationTexts``).
     public var title: String
     public var body: String
     public var data: [String: String]
@@ -125,6 +130,8 @@ public struct PushSend: Sendable, Equatable {
   public var collapseKey: String
   /// Takes back what was shown under the key.
   public var isWithdrawal: Bool
+  /// Replaces what is still shown under the key, without a sound, and shows nothing where it is gone.
+  public var isUpdate: Bool
   public var badge: Int?
   public var data: [String: String]
   public var link: String?
@@ -135,18 +142,46 @@ public struct PushSend: Sendable, Equatable {
 
   public init(
     user: String, number: UInt64, devices: [Device], collapseKey: String, isWithdrawal: Bool = false,
-    badge: Int? = nil, data: [String: String] = [:], link: String? = nil, timeToLive: Int, isUrgent: Bool
+    isUpdate: Bool = false, badge: Int? = nil, data: [String: String] = [:], link: String? = nil, timeToLive: Int,
+    isUrgent: Bool
   ) {
     self.user = user
     self.number = number
     self.devices = devices
     self.collapseKey = collapseKey
     self.isWithdrawal = isWithdrawal
+    self.isUpdate = isUpdate
     self.badge = badge
     self.data = data
     self.link = link
     self.timeToLive = timeToLive
     self.isUrgent = isUrgent
+  }
+}
+
+/// Something that a person was not told of, for the metrics.
+public struct UnsentNotice: Sendable, Equatable {
+  public enum Reason: String, Sendable, CaseIterable {
+    /// A device had acknowledged it in time, or it was seen or taken back.
+    case suppressed
+    /// No device wants to hear of it.
+    case unwanted
+    case suspended
+    /// It became too old.
+    case expired
+    /// Too many other things wait for the person.
+    case crowded
+    /// Services did not take it, or the withdrawal or update of it, for too long.
+    case givenUp = "given_up"
+  }
+
+  public var reason: Reason
+  /// How many devices were not told, by the kind of their service.
+  public var kinds: [String: Int]
+
+  public init(_ reason: Reason, kinds: [String: Int]) {
+    self.reason = reason
+    self.kinds = kinds
   }
 }
 

@@ -5,16 +5,19 @@ import Wire
 extension NoticeRound {
   /// Takes an answer. Of one that is late, or comes again, only that devices are gone is believed.
   mutating func take(_ answer: PushAnswer) {
-    let underWay = notices.underWay.flatMap { $0.number == answer.number ? $0 : nil }
+    let underWay = notices.underWay.flatMap {
+      $0.number == answer.number && $0.process == rules.process ? $0 : nil
+    }
     forget(answer, since: underWay?.at)
     guard let underWay else { return }
     notices.underWay = nil
     guard let index = notices.index(of: underWay.subject) else { return }
-    let isWithdrawal =
-      notices.subjects[index].state == .withdrawing || notices.subjects[index].state == .returning
-    let (taken, retried) = sort(answer, underWay)
-    if isWithdrawal {
+    let state = notices.subjects[index].state
+    let (taken, retried) = sort(answer, underWay, state)
+    if state.isWithdrawal {
       endWithdrawal(index, taken, retried)
+    } else if state.isUpdate {
+      endUpdate(index, taken, retried)
     } else {
       endSend(index, taken, retried)
     }
@@ -42,7 +45,7 @@ extension NoticeRound {
 
   /// The devices that took it, and those to be tried again.
   private mutating func sort(
-    _ answer: PushAnswer, _ underWay: PushNotices.UnderWay
+    _ answer: PushAnswer, _ underWay: PushNotices.UnderWay, _ state: NoticeState
   ) -> (taken: [String], retried: [String]) {
     var (taken, retried, refused): ([String], [String], [String]) = ([], [], [])
     var reasons: (later: String?, refused: String?)
@@ -68,10 +71,8 @@ extension NoticeRound {
         reasons.refused = reasons.refused ?? reason
       }
     }
-    let isWithdrawal = notices.index(of: underWay.subject).map {
-      notices.subjects[$0].state == .withdrawing || notices.subjects[$0].state == .returning
-    }
-    if !taken.isEmpty { note(isWithdrawal == true ? .withdrawn : .sent, underWay.subject, devices: taken) }
+    let done: PushNotices.Line.Event = state.isWithdrawal ? .withdrawn : state.isUpdate ? .updated : .sent
+    if !taken.isEmpty { note(done, underWay.subject, devices: taken) }
     if !refused.isEmpty { note(.refused, underWay.subject, devices: refused, reason: reasons.refused) }
     if !retried.isEmpty {
       let until = retried.compactMap { notices.heldUntil($0, at: now) }.min()
@@ -133,7 +134,7 @@ extension NoticeRound {
   }
 
   /// When the first of devices may be tried again.
-  private func whenFree(_ devices: [String]) -> Int64 {
+  func whenFree(_ devices: [String]) -> Int64 {
     devices.map { notices.heldUntil($0, at: now) ?? now }.min() ?? now
   }
 
@@ -177,7 +178,8 @@ extension NoticeRound {
     let devices = underWay.devices.filter { person.device($0) != nil }
     note(.lost, subject.name, devices: devices)
     subject.isHurried = nil
-    if subject.state == .withdrawing || subject.state == .returning {
+    if subject.state.isUpdate { return endUpdate(index, [], devices) }
+    if subject.state.isWithdrawal {
       return end(index, subject, subject.withdrawals < rules.withdrawals ? .lost : .hopeless)
     }
     subject.shownOn += devices.filter { !subject.shownOn.containsBytes(of: $0) }

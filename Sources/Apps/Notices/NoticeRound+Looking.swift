@@ -5,7 +5,7 @@ extension NoticeRound {
   /// Looks at what is due, the longest first, until a send begins.
   mutating func advance() throws(ClientError) {
     if let underWay = notices.underWay {
-      guard underWay.until <= now else { return }
+      guard underWay.until <= now || underWay.process != rules.process else { return }
       lose(underWay)
     }
     // Each look leaves a subject with a later time, or takes it away, or begins a send.
@@ -58,11 +58,15 @@ extension NoticeRound {
     }
     let found = try notification(of: subject)
     let badge = subject.content == nil ? found.map { notices.count($0.badge, of: $0.topic) } : nil
-    guard let found, found.unseen > 0 else { return seen(index, badge, isEarly) }
-    guard found.unacknowledged > 0 else { return acknowledged(index, isEarly) }
-    if isEarly { return }
-    if subject.state.isPending { return try send(index, found, badge) }
-    lookAgain(index)
+    guard let found, found.unseen > 0, !subject.isSeen(in: found) else { return seen(index, badge, isEarly) }
+    if found.unacknowledged == 0 {
+      acknowledged(index, isEarly)
+    } else if subject.state.isPending {
+      return isEarly ? () : try send(index, found, badge)
+    } else if !isEarly {
+      lookAgain(index)
+    }
+    update(index, found, badge)
   }
 
   /// What is to be said of a subject; nil: nothing any more.
@@ -124,7 +128,7 @@ extension NoticeRound {
     }
   }
 
-  private func seconds(left subject: PushNotices.Subject) -> Int { Int(max(1, (subject.end(rules) - now) / 1000)) }
+  func seconds(left subject: PushNotices.Subject) -> Int { Int(max(1, (subject.end(rules) - now) / 1000)) }
 
   // MARK: Sends
 
@@ -173,6 +177,9 @@ extension NoticeRound {
     notices.subjects[index].state = subject.state.after(.unacknowledged).state
     notices.subjects[index].missing = held.map(\.id)
     notices.subjects[index].triedAt = subject.triedAt ?? now
+    // Devices that are told later, since they were held, may be told a lower number.
+    notices.subjects[index].told = .init(
+      unseen: max(found.unseen, subject.missing == nil ? 0 : subject.told?.unseen ?? 0), at: now)
     notices.subjects[index].newer = nil
     notices.subjects[index].isHurried = nil
     let devices = free.map { device in
@@ -187,27 +194,27 @@ extension NoticeRound {
       about: subject.name)
   }
 
-  private func text(
+  func text(
     of subject: PushNotices.Subject, _ found: AppNotification, on device: PushPerson.Device
   ) -> (title: String, body: String) {
     let preview = device.preview ?? person.preview ?? .sender
-    if let content = subject.content, preview != .nothing { return (content.title, content.body) }
+    if let content = subject.content, content.hasText, preview != .nothing { return (content.title, content.body) }
     let values = TopicSecrecy(of: found.topic).values(
       found, preview, tellsRequests: person.requestPreview ?? false)
     return rules.texts.text(of: found.topic, in: device.language, values)
   }
 
-  /// Bytes of names and values together, so that a service always has room for a text.
-  private static let mostDataBytes = 1200
+  /// Bytes of the data as JSON, so that a service always has room for a text.
+  private static let mostDataBytes = 1536
 
   /// What the app on the phone is told, for services to read too: of what is secret, nothing but the topic.
   static func data(of found: AppNotification, about subject: String) -> [String: String] {
     var data = ["topic": found.topic]
     if TopicSecrecy(of: found.topic) == .whole { return data }
     data["subject"] = subject
-    var bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 6 }
+    var bytes = PushForm.bytes(of: data)
     for (name, value) in found.data.sorted(by: { $0.key < $1.key }) where data[name] == nil {
-      bytes += name.utf8.count + value.utf8.count + 6
+      bytes += PushForm.bytes(name, value)
       if bytes > mostDataBytes { break }
       data[name] = value
     }

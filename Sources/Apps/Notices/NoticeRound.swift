@@ -11,6 +11,8 @@ struct NoticeRound {
   var notices: PushNotices
   /// What is to be sent when the decision is on disk.
   private(set) var sends: [PushSend] = []
+  /// What the person is not told of, for the metrics.
+  private(set) var unsent: [UnsentNotice] = []
   /// Devices that services do not know any more.
   var gone: [String] = []
 
@@ -24,13 +26,22 @@ struct NoticeRound {
 
   var now: Int64 { view.now }
 
+  /// - Parameter topic: where the subject is not among those of the person.
   mutating func note(
     _ event: PushNotices.Line.Event, _ subject: String, devices: [String]? = nil, until: Int64? = nil,
-    reason: String? = nil
+    reason: String? = nil, topic: String? = nil
   ) {
     let line = PushNotices.Line(
       at: now, subject: subject, event: event, devices: devices, until: until, reason: reason)
     notices.note(line, rules)
+    guard let reason = event.unsent else { return }
+    let topic = topic ?? notices.index(of: subject).map { notices.subjects[$0].topic }
+    let wanting = topic.map { person.devices(wanting: $0) } ?? []
+    var kinds: [String: Int] = [:]
+    for device in wanting.isEmpty ? person.devices : wanting where devices?.containsBytes(of: device.id) ?? true {
+      kinds[device.kind, default: 0] += 1
+    }
+    unsent.append(UnsentNotice(reason, kinds: kinds))
   }
 
   /// Begins a send, after which nothing else is begun until it has ended.
@@ -38,7 +49,7 @@ struct NoticeRound {
     notices.number = send.number
     notices.underWay = PushNotices.UnderWay(
       number: send.number, subject: subject, devices: send.devices.map(\.id), at: now,
-      until: now + rules.answerTimeout)
+      until: now + rules.answerTimeout, process: rules.process)
     sends.append(send)
   }
 
@@ -50,15 +61,15 @@ struct NoticeRound {
     (notices.through, notices.throughTime) = (intent.offset, intent.time)
     // The clock may have been set back since.
     let time = min(intent.time, now)
-    if time.saturatingAdd(rules.timeToLive) <= now { return note(.expired, intent.subject) }
+    if time.saturatingAdd(rules.timeToLive) <= now { return note(.expired, intent.subject, topic: intent.topic) }
     let mark = PushNotices.Mark(offset: intent.content?.offset, time: time)
     if intent.content != nil,
       notices.acknowledged.contains(where: { $0.subject.hasSameBytes(as: intent.subject) && $0.covers(mark) })
     {
-      return note(.suppressed, intent.subject)
+      return note(.suppressed, intent.subject, topic: intent.topic)
     }
     guard let index = notices.index(of: intent.subject) ?? place(for: intent, at: time) else {
-      return note(.crowded, intent.subject)
+      return note(.crowded, intent.subject, topic: intent.topic)
     }
     notices.subjects[index].take(intent, mark, rules, now)
   }
@@ -81,6 +92,12 @@ struct NoticeRound {
     if let index = notices.index(of: mark.subject) { notices.subjects[index].content?.acknowledge(new) }
     let same = notices.acknowledged.firstIndex {
       $0.subject.hasSameBytes(as: mark.subject) && $0.isSeen == isSeen && ($0.offset == nil) == (mark.offset == nil)
+    }
+    // A client that says the same on and on has nothing written each time.
+    if let same, let offset = mark.offset, offset <= notices.acknowledged[same].offset ?? 0,
+      now - notices.acknowledged[same].at < rules.acknowledgementLifetime / 2
+    {
+      return
     }
     if let same {
       let old = notices.acknowledged.remove(at: same)

@@ -18,6 +18,9 @@ public struct NotificationRules: Sendable {
   public var subjects = 64
   /// After which a send that nobody has answered is taken for lost, and done again.
   public var answerTimeout: Int64 = 60_000
+  /// Tells the processes of the broker apart: a send of another one is taken for lost at once, since its answer has
+  /// nowhere to go.
+  public var process: UInt64 = 0
   /// From one look at what is shown to the next: at first, and at most. It doubles.
   public var firstRecheck: Int64 = 30_000
   public var longestRecheck: Int64 = 3_600_000

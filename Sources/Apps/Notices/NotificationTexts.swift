@@ -127,6 +127,9 @@ extension NotificationTexts {
     texts.map { Text(language: "en", topic: topic, title: $0.title, body: $0.body) }
   }
 
+  /// Of what is published on channels (``PushIntent/Content/title``).
+  private static let channel = [("{count} new messages", ""), ("New message", "")]
+
   /// English texts for what the apps of the server tell, and for everything else.
   public static let builtIn: [Text] =
     english(
@@ -153,6 +156,7 @@ extension NotificationTexts {
     + english("state.revealed", [("{sender} answered your State", ""), ("Your State was answered", "")])
     + english("state.reaction", [("{sender} reacted to your State", ""), ("New reaction", "")])
     + english("state.*", [("News in State", "")])
+    + english("channel", channel) + english("channel.*", channel)
     + english(
       "*",
       [

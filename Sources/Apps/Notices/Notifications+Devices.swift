@@ -8,6 +8,7 @@ extension Notifications {
     let name = try rules.identify(register.device)
     let user = call.user
     var person = try person(user, view)
+    let isFirst = person.isBlank
     try pay(&person, view)
     var effects: [AppEffect] = []
     let owner = PushKeys.owner + name.id
@@ -24,6 +25,8 @@ extension Notifications {
     effects += try change(user, to: person, without: displaced)
     effects.append(.write(key: owner, PushOwner(user: user)))
     effects.append(.refresh(try Self.channel(of: user), key: name.id, .atomically))
+    // With the first device there are settings, be it those that hold without a choice.
+    if isFirst { effects.append(.refresh(try Self.channel(of: user), key: PushPerson.settingsKey, .atomically)) }
     // What services said of the device before does not hold any more.
     effects += try decide(about: user, as: person, view) { (round) throws(ClientError) in
       round.release(name.id)
@@ -62,13 +65,14 @@ extension Notifications {
       effects.append(.erase(key: PushKeys.owner + id))
       effects.append(.refresh(channel, key: id, .atomically))
     }
+    if person.isBlank, !removed.isEmpty { effects.append(.refresh(channel, key: PushPerson.settingsKey, .atomically)) }
     return effects
   }
 
   private func pay(_ person: inout PushPerson, _ view: any AppView) throws(ClientError) {
     let rate = PushRate(perMinute: rules.changesPerMinute)
     guard rate.next(after: person.paidUntil, at: view.now) <= view.now else {
-      throw .tooManyRequests.saying(
+      throw .tooManyRequests.counted(as: .pushChanges).saying(
         "devices and settings were changed \(rules.changesPerMinute) times within a minute; wait a little")
     }
     person.paidUntil = rate.paying(person.paidUntil, at: view.now)

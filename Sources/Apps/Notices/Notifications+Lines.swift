@@ -72,6 +72,7 @@ extension PushNotices.Line {
     case .forgotten: "the service does not know the device any more; it was forgotten"
     case .lost: "nobody said what became of it; sent again"
     case .withdrawn: "withdrawn: the person has seen it, or it was taken back"
+    case .updated: "replaced without a sound: the person has seen some of it"
     case .expired: "not sent: it became too old"
     case .crowded: "not sent: too many other things wait for the person"
     case .unwanted: "not sent: no device wants to hear of this"

@@ -16,6 +16,8 @@ public struct Notifications: App {
 
   public var namespaces: [String: ChannelOptions] { Self.namespaces }
 
+  public var answerTimeout: Int64 { rules.answerTimeout }
+
   /// A person's own devices, and the settings for all of them, as entries.
   static let devicesNamespace = "push.devices"
 
@@ -179,7 +181,7 @@ extension Notifications {
   ///
   /// - Parameters:
   ///   - person: the person as the same decision writes it; nil: as it stands.
-  ///   - isDue: whether the record is written in any case, because its time has come.
+  ///   - isDue: whether a record whose time has come is written in any case.
   func decide(
     about user: String, as changed: PushPerson? = nil, isDue: Bool = false, _ view: any AppView,
     _ body: (inout NoticeRound) throws(ClientError) -> Void
@@ -197,9 +199,9 @@ extension Notifications {
     round.notices.settle(at: view.now, rules)
     if round.notices.isBlank {
       if stored != nil { effects.append(.erase(key: key)) }
-    } else if isDue || round.notices != stored {
+    } else if isDue && (stored?.due ?? .max) <= view.now || round.notices != stored {
       effects.append(.write(key: key, round.notices))
     }
-    return effects + round.sends.map(AppEffect.push)
+    return effects + round.unsent.map(AppEffect.unsent) + round.sends.map(AppEffect.push)
   }
 }

@@ -120,7 +120,7 @@ struct PushNotices: AppRecord {
   /// When the record is to be looked at, in milliseconds since 1970.
   var due: Int64?
 
-  var lane: AppLane { .notices }
+  var lane: AppLane { underWay == nil ? .notices : .sends }
 
   struct UnderWay: Codable, Sendable, Equatable {
     var number: UInt64
@@ -129,6 +129,8 @@ struct PushNotices: AppRecord {
     var at: Int64
     /// When it is taken for lost.
     var until: Int64
+    /// The process that has begun it (``NotificationRules/process``).
+    var process: UInt64?
   }
 
   struct Hold: Codable, Sendable, Equatable {
@@ -160,6 +162,10 @@ struct PushNotices: AppRecord {
   struct Mark: Codable, Sendable, Equatable {
     var offset: UInt64?
     var time: Int64
+    /// How many further notices it stands for; nil: none.
+    var more: Int?
+
+    var count: Int { 1 + (more ?? 0) }
   }
 }
 
@@ -187,6 +193,8 @@ extension PushNotices {
     var looks = 0
     /// How often a withdrawal was tried.
     var withdrawals = 0
+    /// What devices show, as far as it may have to be updated.
+    var told: Told?
     /// Whether it is to be looked at as soon as nothing is under way.
     var isHurried: Bool?
     /// What a backend wants to have shown; nil: its app is asked.
@@ -196,6 +204,20 @@ extension PushNotices {
     func end(_ rules: NotificationRules) -> Int64 {
       (state == .shown ? sentAt ?? since : since).saturatingAdd(rules.timeToLive)
     }
+  }
+
+  /// What devices were told.
+  struct Told: Codable, Sendable, Equatable {
+    /// How much of it the person had not seen.
+    var unseen: Int
+    /// When it was sent. Updates do not change it, since they tell of nothing new.
+    var at: Int64
+    /// Devices that still show a higher number; nil: none.
+    var stale: [String]?
+    /// When an update was sent last.
+    var updatedAt: Int64?
+    /// How often updates were tried since devices took one.
+    var tries: Int?
   }
 
   /// What a backend wants to have shown, and what was acknowledged of it.
@@ -209,26 +231,46 @@ extension PushNotices {
     var newest: Mark
     /// Whether the person has seen the newest.
     var isSeen = false
+    /// What the person has not seen, oldest first; nil: what is open.
+    var unseen: [Mark]?
 
-    /// More than that are counted as one with the last: a notice of it goes out sooner then, never later.
+    /// More than that are one with the last, which keeps its time: a notice of it goes out sooner then, never later.
     static let mostOpen = 32
 
+    /// Whether the backend says what is shown. Where it does not, the texts of the topic do.
+    var hasText: Bool { !title.isEmpty }
+
+    /// How many notices no device has acknowledged.
+    var openCount: Int { open.reduce(0) { $0 + $1.count } }
+    /// How many notices the person has not seen.
+    var unseenCount: Int { isSeen ? 0 : max(1, (unseen ?? open).reduce(0) { $0 + $1.count }) }
+
     mutating func acknowledge(_ acknowledgement: Acknowledgement) {
+      if acknowledgement.isSeen {
+        unseen = (unseen ?? open).filter { !acknowledgement.covers($0) }
+        if acknowledgement.covers(newest) { isSeen = true }
+      }
       open.removeAll { acknowledgement.covers($0) }
-      if acknowledgement.isSeen, acknowledgement.covers(newest) { isSeen = true }
     }
 
     mutating func add(_ mark: Mark) {
-      newest = mark
-      isSeen = false
-      if open.count < Self.mostOpen { open.append(mark) } else { open[open.count - 1].offset = mark.offset }
+      var unseen = isSeen ? [] : unseen ?? open
+      Self.add(mark, to: &unseen)
+      Self.add(mark, to: &open)
+      (self.unseen, newest, isSeen) = (unseen, mark, false)
+    }
+
+    private static func add(_ mark: Mark, to marks: inout [Mark]) {
+      if marks.count < mostOpen { return marks.append(mark) }
+      marks[marks.count - 1].offset = mark.offset
+      marks[marks.count - 1].more = marks[marks.count - 1].count
     }
 
     /// As an app would tell it.
     func notification(_ topic: String) -> AppNotification {
       AppNotification(
-        topic: topic, unacknowledged: open.count, unseen: isSeen ? 0 : max(1, open.count),
-        since: open.first?.time ?? newest.time, badge: 0, data: data)
+        topic: topic, unacknowledged: openCount, unseen: unseenCount, since: open.first?.time ?? newest.time, badge: 0,
+        data: data, unseenSince: unseen?.first?.time)
     }
   }
 
@@ -248,6 +290,8 @@ extension PushNotices {
       /// Nobody has said what became of it: it is sent again.
       case lost
       case withdrawn, expired
+      /// Less is left of what is shown, and devices were told how much.
+      case updated
       /// Too many subjects wait.
       case crowded
       /// No device wants to hear it.
@@ -256,6 +300,19 @@ extension PushNotices {
       case givenUp = "given_up"
 
       var isWaiting: Bool { self == .quiet || self == .limited || self == .later }
+
+      /// Why devices were not told, where they were not.
+      var unsent: UnsentNotice.Reason? {
+        switch self {
+        case .suppressed: .suppressed
+        case .expired: .expired
+        case .crowded: .crowded
+        case .unwanted: .unwanted
+        case .suspended: .suspended
+        case .givenUp: .givenUp
+        case .sent, .quiet, .limited, .later, .refused, .forgotten, .lost, .withdrawn, .updated: nil
+        }
+      }
     }
 
     var at: Int64
@@ -323,8 +380,8 @@ extension PushNotices {
       lines.last.map { $0.at.saturatingAdd(rules.linesLifetime) },
       acknowledged.last.map { $0.at.saturatingAdd(rules.acknowledgementLifetime) },
     ]
-    let next = underWay?.until ?? subjects.map(\.due).min()
-    due = ([next] + tidy).compactMap(\.self).min()
+    // In the lane of sends the time is that of the send alone.
+    due = underWay?.until ?? ([subjects.map(\.due).min()] + tidy).compactMap(\.self).min()
   }
 
   /// Whether nothing is left to remember. A notice that comes again later than this is too old anyway.

@@ -22,7 +22,7 @@ enum TopicSecrecy: Sendable, Equatable {
   func values(
     _ notification: AppNotification, _ preview: PushCommand.Preview, tellsRequests: Bool
   ) -> NotificationTexts.Values {
-    var values = NotificationTexts.Values(count: notification.unacknowledged)
+    var values = NotificationTexts.Values(count: notification.unseen)
     switch self {
     case .whole: return values
     case .request:

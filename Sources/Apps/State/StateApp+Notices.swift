@@ -50,6 +50,8 @@ extension StateApp {
     return AppNotification(
       topic: news.kind.topic, unacknowledged: news.isDelivered ? 0 : 1, unseen: 1, since: news.time,
       badge: try person(user, view).received,
-      sender: isSealed ? nil : try shownName(of: other, to: user, view), data: data)
+      sender: isSealed ? nil : try shownName(of: other, to: user, view), data: data,
+      // That something sealed ends soon comes after it, and does not mean that it was seen.
+      unseenSince: isSealed ? nil : news.time)
   }
 }

@@ -215,7 +215,7 @@ struct FanfarePeer: Peer {
       "without_namespace": options,
       "namespaces": namespaces.sorted().map { options.merging(["name": $0]) { $1 } },
     ]
-    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls"]
+    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls", "push_calls"]
     let unlimited = Dictionary(uniqueKeysWithValues: kinds.map { ("\($0)_per_second", 0) })
     let all: [String: Any] = [
       "broker": [

@@ -15,6 +15,8 @@ final class AppHost {
   private var hasRecords = false
   /// Records and marks are loaded. Before that the app is not asked anything.
   private(set) var isLoaded = false
+  /// When the records were loaded, in milliseconds since 1970. What waits for an answer since before is due.
+  private var loadedAt = Int64.min
   var marks = StaleMarks()
   /// The lists on disk were written by a version of the broker that had no marks: entries of each list that is opened
   /// are worked out anew.
@@ -73,12 +75,12 @@ final class AppHost {
   /// Takes in a channel that the store has opened: first that of the records, then that of the marks.
   ///
   /// - Returns: the places to be worked out, because they are marked.
-  func loaded(_ opened: OpenedChannel, at now: Int64) -> [RefreshQueue.Place] {
+  func loaded(_ opened: OpenedChannel, at time: BrokerTime) -> [RefreshQueue.Place] {
     guard hasRecords else {
       recordsState = Self.state(recordsState.name, recordsState.store, opened)
       records.forgetAll()
       timetable.forget()
-      hasRecords = true
+      (hasRecords, loadedAt) = (true, time.wall)
       return []
     }
     marksState = Self.state(marksState.name, marksState.store, opened)
@@ -86,7 +88,7 @@ final class AppHost {
     distrustsLists = !opened.exists && recordsState.sequencer.top.offset > 0
     isLoaded = true
     let places = opened.entries.compactMap { RefreshQueue.Place(mark: $0.change?.key ?? "") }
-    for place in places { marks.marked(place, at: now) }
+    for place in places { marks.marked(place, at: time.monotonic) }
     return places
   }
 
@@ -101,6 +103,11 @@ final class AppHost {
   }
 
   // MARK: Records whose time has come
+
+  /// Whether a record that a look has found is due.
+  func isDue(_ found: ExpiringKey, in lane: AppLane, at now: Int64) -> Bool {
+    found.expires <= now || lane == .sends && found.expires - app.answerTimeout < loadedAt
+  }
 
   /// Whether a record that a look has found may be woken: not if it is being written, was written since the look began,
   /// or waits for the store already.
@@ -275,7 +282,7 @@ struct FollowingEffects {
 
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
-    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push: true
+    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push, .unsent: true
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: false
     }
   }

@@ -47,7 +47,7 @@ extension BrokerCore {
     // Of the lane of upkeep one record is woken at least, so that it does not wait for ever behind the other lane.
     var left = lane == .endings ? host.wakesLeft : max(1, host.wakesLeft)
     for expiring in found where left > 0 && host.mayWake(expiring.key) {
-      guard expiring.expires <= turn.time.wall else {
+      guard host.isDue(expiring, in: lane, at: turn.time.wall) else {
         host.timetable.note(expiring.expires, in: lane)
         break
       }
@@ -57,7 +57,7 @@ extension BrokerCore {
       run(.due(host, key: expiring.key), in: &turn)
     }
     // There may be more records, and those that were woken are looked at again when their decisions are on disk.
-    if found.contains(where: { $0.expires <= turn.time.wall }) {
+    if found.contains(where: { host.isDue($0, in: lane, at: turn.time.wall) }) {
       host.timetable.note(turn.time.wall + Self.dueInterval, in: lane)
     }
   }

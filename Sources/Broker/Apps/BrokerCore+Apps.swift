@@ -204,6 +204,7 @@ extension BrokerCore {
     case .discardPictures(let pictures): discard(pictures, in: &turn)
     case .acknowledge(let user, let subject): acknowledge(subject, by: user, at: turn.time)
     case .push(let send): self.send(send, in: &turn)
+    case .unsent(let notice): notices?.tally.leaves(notice)
     // Part of the transaction.
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: break
     }

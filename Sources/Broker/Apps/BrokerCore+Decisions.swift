@@ -73,7 +73,7 @@ extension BrokerCore {
       case .publish(let publication): name = publication.channel
       case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .tell, .notify,
-        .acknowledge, .push:
+        .acknowledge, .push, .unsent:
         continue
       }
       do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
@@ -121,7 +121,9 @@ extension BrokerCore {
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push: break
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push,
+        .unsent:
+        break
       case .notify(let notice): try add(notice, &parts, in: &turn)
       }
     }
@@ -290,7 +292,7 @@ extension BrokerCore {
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
       case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures, .tell, .notify, .acknowledge,
-        .push:
+        .push, .unsent:
         continue
       }
       if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
@@ -342,7 +344,7 @@ extension AppDecision {
       case .publish:
         if only != nil { return nil }
         only = index
-      case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push: continue
+      case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push, .unsent: continue
       case .notify: if withNotices { return nil }
       case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell: return nil
       }

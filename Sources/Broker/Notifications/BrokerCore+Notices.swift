@@ -70,15 +70,13 @@ extension BrokerCore {
       if !users.contains(where: { $0.hasSameBytes(as: user) }) { users.append(user) }
     }
     if users.isEmpty { return nil }
-    let data = ["channel": state.name.string]
-    let content = PushIntent.Content(title: "New message", data: data, offset: publication.offset)
+    let data = ["channel": state.name.string, "offset": String(publication.offset)]
+    // Without a title it says what the texts of its topic say, in the language of each device.
+    let content = PushIntent.Content(title: "", data: data, offset: publication.offset)
     return PushIntent(
-      offset: 0, time: publication.time, topic: Self.channelTopic, subject: state.name.string, users: users,
-      content: content)
+      offset: 0, time: publication.time, topic: ChannelTopic.name(of: state.name), subject: state.name.string,
+      users: users, content: content)
   }
-
-  /// The topic of what is published on channels.
-  static let channelTopic = "channel"
 
   /// The entries for notices that go into the log with what they tell.
   ///
@@ -150,7 +148,7 @@ extension BrokerCore {
   /// A notice did not get to the disk. One that belonged to a publication went with it, or with its sender's error;
   /// only those of publications that are delivered without the disk are tried again.
   func noticeFailed(_ publication: Publication) {
-    guard let notices, let intent = PushIntent(publication), intent.topic == Self.channelTopic,
+    guard let notices, let intent = PushIntent(publication), ChannelTopic.isOne(intent.topic),
       let channel = try? ChannelName(intent.subject),
       let options = configuration.namespaces.options(for: channel), options.durability != .durable
     else { return }

@@ -12,6 +12,10 @@ struct NoticeTally: Sendable, Equatable {
   var sent: [String: UInt64] = [:]
   /// Those of them that took back what was shown.
   var withdrawn: [String: UInt64] = [:]
+  /// Those that replaced it, since the person has seen some of it.
+  var updated: [String: UInt64] = [:]
+  /// What devices were not told of, by kind and reason.
+  var unsent: [Result: UInt64] = [:]
   /// What came of them, by kind and result.
   var results: [Result: UInt64] = [:]
   /// Answers that the app could not decide about: what they are about is sent again.
@@ -35,6 +39,7 @@ struct NoticeTally: Sendable, Equatable {
       kinds[device.id] = kind
       sent[kind, default: 0] += 1
       if send.isWithdrawal { withdrawn[kind, default: 0] += 1 }
+      if send.isUpdate { updated[kind, default: 0] += 1 }
     }
     if underWay.count < Self.mostUnderWay || underWay[send.user] != nil { underWay[send.user] = (send.number, kinds) }
   }
@@ -50,15 +55,22 @@ struct NoticeTally: Sendable, Equatable {
     }
   }
 
-  /// The kind of a device's service: no more than the server has.
-  private static func kind(of device: PushSend.Device) -> String {
-    let kind = (try? JSONValue(parsing: device.json))?.object?["kind"]?.string ?? unknown
-    return ["web", "apns", "fcm"].contains(kind) ? kind : unknown
+  mutating func leaves(_ notice: UnsentNotice) {
+    for (kind, count) in notice.kinds {
+      unsent[Result(kind: Self.known(kind), result: notice.reason.rawValue), default: 0] += UInt64(count)
+    }
   }
+
+  private static func kind(of device: PushSend.Device) -> String {
+    known((try? JSONValue(parsing: device.json))?.object?["kind"]?.string ?? unknown)
+  }
+
+  /// The kind of a device's service: no more than the server has.
+  private static func known(_ kind: String) -> String { ["web", "apns", "fcm"].contains(kind) ? kind : unknown }
 
   static func == (a: NoticeTally, b: NoticeTally) -> Bool {
     a.taken == b.taken && a.lost == b.lost && a.sent == b.sent && a.withdrawn == b.withdrawn && a.results == b.results
-      && a.answersLost == b.answersLost
+      && a.answersLost == b.answersLost && a.updated == b.updated && a.unsent == b.unsent
   }
 }
 
@@ -89,7 +101,9 @@ struct NoticeMetrics {
   private let answersLost = Counter(label: "fanfare_notification_answers_lost_total")
   private var sent: [String: Counter] = [:]
   private var withdrawn: [String: Counter] = [:]
+  private var updated: [String: Counter] = [:]
   private var results: [NoticeTally.Result: Counter] = [:]
+  private var unsent: [NoticeTally.Result: Counter] = [:]
   private var reported = NoticeTally()
 
   mutating func update(_ status: NoticeStatus) {
@@ -109,6 +123,18 @@ struct NoticeMetrics {
       let counter = withdrawn[kind] ?? Counter(label: "fanfare_notifications_withdrawn_total", dimensions: labels)
       withdrawn[kind] = counter
       counter.increment(by: count - (reported.withdrawn[kind] ?? 0))
+    }
+    for (kind, count) in now.updated {
+      let labels = [("kind", kind)]
+      let counter = updated[kind] ?? Counter(label: "fanfare_notifications_updated_total", dimensions: labels)
+      updated[kind] = counter
+      counter.increment(by: count - (reported.updated[kind] ?? 0))
+    }
+    for (result, count) in now.unsent {
+      let labels = [("kind", result.kind), ("reason", result.result)]
+      let counter = unsent[result] ?? Counter(label: "fanfare_notifications_unsent_total", dimensions: labels)
+      unsent[result] = counter
+      counter.increment(by: count - (reported.unsent[result] ?? 0))
     }
     for (result, count) in now.results {
       let labels = [("kind", result.kind), ("result", result.result)]

@@ -9,8 +9,8 @@ struct NotifyOrder: Equatable {
   static let mostUsers = 1000
   static let mostTitleBytes = 1024
   static let mostBodyBytes = 4096
-  static let mostDataBytes = 1536
-  static let mostLinkBytes = 2048
+  /// As JSON. Services take half as much again, of which topic and subject need some.
+  static let mostDataBytes = 1024
 
   var users: [String]
   var topic: String
@@ -30,18 +30,31 @@ struct NotifyOrder: Equatable {
     }
     content = PushIntent.Content(title: title, body: try Self.text("body", fields, Self.mostBodyBytes) ?? "")
     content.data = try fields.stringMap("data") ?? [:]
-    let bytes = content.data.reduce(2) { $0 + $1.key.utf8.count + $1.value.utf8.count + 6 }
-    guard bytes <= Self.mostDataBytes else {
-      throw .badRequest.saying("data has some \(bytes) bytes as JSON, and \(Self.mostDataBytes) are allowed; send less")
-    }
-    content.link = try Self.text("link", fields, Self.mostLinkBytes)
-    if let link = content.link, !link.hasPrefix("https://") {
-      throw .badRequest.saying("link must begin with https://")
+    try Self.check(content.data)
+    content.link = try fields.string("link")
+    if let link = content.link, !PushForm.isLink(link) {
+      throw .badRequest.saying(
+        "link is no address of at most \(PushForm.linkBytes) bytes; write one such as https://example.com/orders/7")
     }
     subject = try Self.subject(fields)
     content.offset = try fields.number("offset")
     if content.offset != nil, fields["channel"] == nil {
       throw .badRequest.saying("an offset needs the channel on which it stands")
+    }
+  }
+
+  private static func check(_ data: [String: String]) throws(ClientError) {
+    for name in data.keys.sorted() {
+      guard PushForm.isName(name) else {
+        throw .badRequest.saying("a name in data is not made of 1 to 64 letters, digits, _ and -")
+      }
+      if PushForm.isReserved(name) || name == "topic" || name == "subject" {
+        throw .badRequest.saying("the name \(name) in data is reserved; choose another")
+      }
+    }
+    let bytes = PushForm.bytes(of: data)
+    guard bytes <= mostDataBytes else {
+      throw .badRequest.saying("data has \(bytes) bytes as JSON, and \(mostDataBytes) are allowed; send less")
     }
   }
 
@@ -67,7 +80,7 @@ struct NotifyOrder: Equatable {
       throw .badRequest.saying(
         "a topic has 1 to \(PushTopics.mostBytes) letters, digits, '.', '-' and '_', for example orders.shipped")
     }
-    let isServers = topic == BrokerCore.channelTopic || AppChannels.contains(topic) || topic.hasPrefix("push.")
+    let isServers = ChannelTopic.isOne(topic) || AppChannels.contains(topic) || topic.hasPrefix("push.")
     if isServers { throw .badRequest.saying("the topic \(topic) is one of the server's own; choose another name") }
     return topic
   }

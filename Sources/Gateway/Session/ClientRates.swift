@@ -11,6 +11,7 @@ public enum RateKind: Int, CaseIterable, Sendable {
   case subscribes
   case cliqueCalls
   case stateCalls
+  case pushCalls
 
   /// The name as in `client.limits.commands_per_second`, and in the metrics.
   public var name: String {
@@ -21,6 +22,7 @@ public enum RateKind: Int, CaseIterable, Sendable {
     case .subscribes: "subscribes"
     case .cliqueCalls: "clique_calls"
     case .stateCalls: "state_calls"
+    case .pushCalls: "push_calls"
     }
   }
 }

@@ -134,6 +134,8 @@ extension RateKind {
         self = .cliqueCalls
       } else if method.utf8.starts(with: "state.".utf8) {
         self = .stateCalls
+      } else if method.utf8.starts(with: "push.".utf8) {
+        self = .pushCalls
       } else if GeneralCall(rawValue: method)?.writes == true {
         self = .publications
       } else {

@@ -43,13 +43,15 @@ struct APNsSender: Sendable {
     var headers = [
       (name: "authorization", value: "bearer \(token)"), (name: "apns-id", value: id),
       (name: "apns-topic", value: topic),
-      (name: "apns-push-type", value: message.isWithdrawal ? "background" : "alert"),
+      (name: "apns-push-type", value: message.isForApp ? "background" : "alert"),
       (name: "apns-priority", value: Self.priority(message)),
       // 0: delivered now or never.
       (name: "apns-expiration", value: "\(message.timeToLive == 0 ? 0 : now + Int64(message.timeToLive))"),
       (name: "content-type", value: "application/json"),
     ]
-    if let tag { headers.append((name: "apns-collapse-id", value: tag)) }
+    if let key = message.waitingKey {
+      headers.append((name: "apns-collapse-id", value: tags.tag(key, for: device)))
+    }
     let host = target.environment == .production ? configuration.productionURL : configuration.sandboxURL
     let call = HTTPCall(
       url: "\(host)/3/device/\(target.token)", headers: headers, body: body, timeoutMilliseconds: milliseconds)
@@ -58,7 +60,7 @@ struct APNsSender: Sendable {
 
   /// 10: at once. 5: when the device's battery allows it, as background notifications must. 1: without waking it.
   static func priority(_ message: PushMessage) -> String {
-    if message.isWithdrawal { return "5" }
+    if message.isForApp { return "5" }
     return switch message.urgency {
     case .high: "10"
     case .normal: "5"

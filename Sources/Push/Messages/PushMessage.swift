@@ -1,3 +1,5 @@
+import Wire
+
 /// One notification, for one device.
 ///
 /// Texts are those that are shown: whoever makes the message has chosen the language, and what may be said. A text that
@@ -29,6 +31,9 @@ public struct PushMessage: Sendable, Equatable {
   /// Whether it takes back what was shown under the same ``collapseKey``: nothing is shown, and the app is told to
   /// remove it. Title and body are not sent then.
   public let isWithdrawal: Bool
+  /// Whether it replaces what is still shown under the same ``collapseKey``, by the app, and shows nothing where that is
+  /// gone. It is no withdrawal, and takes the place of no message that waits for a device.
+  public let isUpdate: Bool
   public let hasSound: Bool
   /// Where a browser goes when the notification is opened; nil: the page that is configured.
   public let link: String?
@@ -38,7 +43,7 @@ public struct PushMessage: Sendable, Equatable {
   /// Bytes that ``data`` may have as JSON, so that there is room for the text in every service's message.
   public static let dataBytes = 1536
   /// Bytes of the longest ``link``.
-  public static let linkBytes = 512
+  public static let linkBytes = PushForm.linkBytes
 
   /// What was given is no message. The description is a sentence for whoever made it.
   public struct Invalid: Error, Sendable, Equatable, CustomStringConvertible {
@@ -48,14 +53,14 @@ public struct PushMessage: Sendable, Equatable {
   /// - Throws: where data, badge, link or the key of a withdrawal cannot be sent.
   public init(
     title: String, body: String = "", data: [String: String] = [:], badge: Int? = nil, urgency: Urgency = .high,
-    timeToLive: Int = 86_400, collapseKey: String? = nil, isWithdrawal: Bool = false, hasSound: Bool = true,
-    link: String? = nil
+    timeToLive: Int = 86_400, collapseKey: String? = nil, isWithdrawal: Bool = false, isUpdate: Bool = false,
+    hasSound: Bool = true, link: String? = nil
   ) throws(Invalid) {
     try Self.check(data)
     if let badge, !(0...1_000_000).contains(badge) {
       throw Invalid(description: "badge is \(badge); write a number from 0 to 1000000")
     }
-    if isWithdrawal, collapseKey == nil {
+    if isWithdrawal || isUpdate, collapseKey == nil {
       throw Invalid(description: "a withdrawal names nothing; give it the collapse key of what was shown")
     }
     if let link, !Self.isLink(link) {
@@ -71,28 +76,29 @@ public struct PushMessage: Sendable, Equatable {
     self.timeToLive = min(max(timeToLive, 0), Self.longestTimeToLive)
     self.collapseKey = collapseKey
     self.isWithdrawal = isWithdrawal
+    self.isUpdate = isUpdate && !isWithdrawal
     self.hasSound = hasSound
     self.link = link
   }
 
+  /// Whether it is for the app alone, and the system shows nothing of it by itself.
+  var isForApp: Bool { isWithdrawal || isUpdate }
+
+  /// The key under which a service keeps the newest message only, for a device that is away: an update has one of its
+  /// own, since what it updates is still to be shown.
+  var waitingKey: String? { collapseKey.map { isUpdate ? $0 + "\u{0}update" : $0 } }
+
   /// Whether a text can be a ``link``.
-  public static func isLink(_ text: String) -> Bool {
-    text.utf8.count <= linkBytes && text.hasPrefix("https://") && text.utf8.count > 8
-      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-  }
+  public static func isLink(_ text: String) -> Bool { PushForm.isLink(text) }
 
   private static func check(_ data: [String: String]) throws(Invalid) {
     for name in data.keys.sorted() {
-      let isName =
-        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isLetterOrDigit || "_-".utf8.contains($0) }
-      guard isName else {
+      guard PushForm.isName(name) else {
         throw Invalid(description: "a name in data is not made of 1 to 64 letters, digits, _ and -")
       }
-      let lower = name.lowercased()
-      let isReserved =
-        ["from", "message_type", "notification", "collapse_key", "withdraw", "badge"].contains(lower)
-        || lower.hasPrefix("google") || lower.hasPrefix("gcm")
-      if isReserved { throw Invalid(description: "the name \(name) in data is reserved; choose another") }
+      if PushForm.isReserved(name) {
+        throw Invalid(description: "the name \(name) in data is reserved; choose another")
+      }
     }
     let size = PushPayload.data(data).count
     if size > dataBytes {

@@ -28,7 +28,10 @@ enum PushPayload {
     }
     return try fitted(message, webPushBytes) { title, body in
       encoded { writer in
-        if link != nil {
+        if message.isUpdate {
+          // Safari would show it by itself, even where nothing is shown any more.
+          writer.write("update", tag ?? "")
+        } else if link != nil {
           writer.write("web_push", 8030)
           // A service worker may still choose what is shown.
           writer.write("mutable", true)
@@ -48,7 +51,7 @@ enum PushPayload {
 
   // MARK: APNs
 
-  /// A withdrawal is a background notification, whose `aps` may hold nothing that is shown or heard: the badge stands
+  /// A withdrawal, or an update, is a background notification, whose `aps` may hold nothing that is shown or heard: the badge stands
   /// beside it, for the app to set.
   static func apns(_ message: PushMessage, tag: String?) throws(TooLarge) -> [UInt8] {
     if message.isWithdrawal {
@@ -61,6 +64,7 @@ enum PushPayload {
     }
     return try fitted(message, apnsBytes) { title, body in
       encoded { writer in
+        if message.isUpdate { return appleUpdate(message, tag, title, body, &writer) }
         writer.object("aps") {
           $0.object("alert") {
             $0.write("title", title)
@@ -73,6 +77,17 @@ enum PushPayload {
         writer.write("data", raw: data(message.data))
       }
     }
+  }
+
+  private static func appleUpdate(
+    _ message: PushMessage, _ tag: String?, _ title: String, _ body: String, _ writer: inout JSONWriter
+  ) {
+    writer.object("aps") { $0.write("content-available", 1) }
+    writer.write("update", tag ?? "")
+    writer.write("title", title)
+    writer.write("body", body)
+    if let badge = message.badge { writer.write("badge", badge) }
+    writer.write("data", raw: data(message.data))
   }
 
   // MARK: What they share

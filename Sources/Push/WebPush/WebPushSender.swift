@@ -34,7 +34,7 @@ struct WebPushSender: Sendable {
         (name: "Content-Encoding", value: "aes128gcm"), (name: "Content-Type", value: "application/octet-stream"),
         (name: "Authorization", value: try tokens.authorization(for: subscription.address.origin, now: now)),
       ]
-      if let tag { headers.append((name: "Topic", value: tag)) }
+      if let key = message.waitingKey { headers.append((name: "Topic", value: tags.tag(key, for: device))) }
       return HTTPCall(
         url: subscription.endpoint, headers: headers, body: try WebPushEncryption.encrypt(text, for: subscription),
         timeoutMilliseconds: milliseconds)

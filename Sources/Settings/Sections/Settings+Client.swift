@@ -111,13 +111,15 @@ extension Settings {
     @RateSetting public var subscribes: RateLimit
     @RateSetting public var cliqueCalls: RateLimit
     @RateSetting public var stateCalls: RateLimit
+    @RateSetting public var pushCalls: RateLimit
 
     /// The rates of `client.limits`.
     static func ofConnection(_ declare: inout SettingDeclarations) -> Rates {
       Rates(
         &declare, of: "one connection", "what is faster is read later", commands: (2_000, burst: 20_000),
         publications: (1_000, burst: 10_000), bytes: (mebibytes(16), burst: mebibytes(64)),
-        subscribes: (500, burst: 10_000), cliqueCalls: (100, burst: 1_000), stateCalls: (50, burst: 500))
+        subscribes: (500, burst: 10_000), cliqueCalls: (100, burst: 1_000), stateCalls: (50, burst: 500),
+        pushCalls: (50, burst: 500))
     }
 
     /// The rates of `client.user_limits`.
@@ -127,7 +129,7 @@ extension Settings {
         "what is faster is read later, then refused with error 111; who goes on is disconnected with 3013",
         commands: (5_000, burst: 50_000), publications: (2_000, burst: 20_000),
         bytes: (mebibytes(32), burst: mebibytes(128)), subscribes: (1_000, burst: 20_000),
-        cliqueCalls: (200, burst: 2_000), stateCalls: (100, burst: 1_000))
+        cliqueCalls: (200, burst: 2_000), stateCalls: (100, burst: 1_000), pushCalls: (100, burst: 1_000))
     }
 
     private typealias Standard = (perSecond: Int, burst: Int)
@@ -137,7 +139,8 @@ extension Settings {
     ///   - consequence: what becomes of who is faster, for the reference.
     private init(
       _ declare: inout SettingDeclarations, of whom: String, _ consequence: String, commands: Standard,
-      publications: Standard, bytes: Standard, subscribes: Standard, cliqueCalls: Standard, stateCalls: Standard
+      publications: Standard, bytes: Standard, subscribes: Standard, cliqueCalls: Standard, stateCalls: Standard,
+      pushCalls: Standard
     ) {
       func meaning(_ what: String) -> String { "\(what) of \(whom) per second; 0: no limit; \(consequence)." }
       let most = (10_000_000, burst: 10_000_000)
@@ -149,6 +152,8 @@ extension Settings {
       _subscribes = declare.rate("subscribes", subscribes, upTo: most, meaning("Subscribes"))
       _cliqueCalls = declare.rate("clique_calls", cliqueCalls, upTo: most, meaning("Calls of the app Clique"))
       _stateCalls = declare.rate("state_calls", stateCalls, upTo: most, meaning("Calls of the app State"))
+      _pushCalls = declare.rate(
+        "push_calls", pushCalls, upTo: most, meaning("Calls about notifications, push.register and others,"))
     }
   }
 }

@@ -90,6 +90,7 @@ extension Settings {
     @Setting public var giveUpAfter: Duration
     @Setting public var maxDevices: Int
     @Setting public var maxPerPerson: Int
+    @Setting public var maxChangesPerMinute: Int
     @Setting public var texts: [NotificationText]
 
     /// Whether there is a service that can be sent to.
@@ -129,6 +130,10 @@ extension Settings {
         "Devices of one person; one more takes the place of the one that registered longest ago.")
       _maxPerPerson = declare.integer(
         "max_per_person", 20, in: 1...10_000, "Notifications that one person is sent in a minute; more wait.")
+      _maxChangesPerMinute = declare.integer(
+        "max_changes_per_minute", 30, in: 1...60_000,
+        "Devices registered and settings changed by one person in a minute, all of which may come at once; more is error 111."
+      )
       _texts = declare.objects(
         "texts", with: NotificationText.names,
         "What notifications say, before the built-in English: {sender}, {text} and {count} stand for what they name, and of a topic's texts the first counts of which all is known; `*` is every topic.",

@@ -48,13 +48,15 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case stateChanges = "state.max_changes_per_minute"
   /// Fixed: characters and bytes of a caption.
   case stateCaption = "state.caption"
+  case pushChanges = "push.max_changes_per_minute"
 
   /// The name in metrics and logs: `clique_max_places`.
   public var name: String { String(rawValue.map { $0 == "." ? "_" : $0 }) }
 
   /// The cause under which refusals are logged.
   public var cause: RefusalCause {
-    let app = rawValue.utf8.first == UInt8(ascii: "c") ? "CLIQUE" : "STATE"
+    // The documentation of an app has the app's name.
+    let app = rawValue.prefix { $0 != "." }.uppercased()
     return RefusalCause(name, "calls of users went over the limit \(rawValue) (docs/\(app).md)")
   }
 }

@@ -58,8 +58,10 @@ enum AppSetup {
     rules.timeToLive = push.timeToLive.milliseconds
     rules.giveUpAfter = push.giveUpAfter.milliseconds
     rules.devices = push.maxDevices
+    rules.changesPerMinute = push.maxChangesPerMinute
     // The notifier answers a second after the services' time at the latest.
     rules.answerTimeout = max(60_000, push.timeout.milliseconds + 30_000)
+    rules.process = .random(in: .min ... .max)
     rules.texts = NotificationTexts(
       push.texts.map { text in
         NotificationTexts.Text(language: text.language, topic: text.topic, title: text.title, body: text.body)

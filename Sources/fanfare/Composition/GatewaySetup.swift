@@ -78,6 +78,7 @@ enum GatewaySetup {
         case .subscribes: settings.subscribes
         case .cliqueCalls: settings.cliqueCalls
         case .stateCalls: settings.stateCalls
+        case .pushCalls: settings.pushCalls
         }
     }
     return rates

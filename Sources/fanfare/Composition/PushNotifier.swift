@@ -57,7 +57,7 @@ final class PushNotifier: Notifier {
       let message = try PushMessage(
         title: device.title, body: device.body, data: send.data, badge: send.badge.map { min(max($0, 0), 1_000_000) },
         urgency: send.isUrgent ? .high : .normal, timeToLive: send.timeToLive, collapseKey: send.collapseKey,
-        isWithdrawal: send.isWithdrawal, hasSound: send.isUrgent, link: send.link)
+        isWithdrawal: send.isWithdrawal, isUpdate: send.isUpdate, hasSound: send.isUrgent, link: send.link)
       return .success((message, try PushDevice(json: device.json)))
     } catch {
       return .failure(Unusable(reason: "\(error)"))

@@ -187,9 +187,26 @@ struct ChannelNoticeTests {
     #expect(!String(decoding: scene.disk.queue[0][1].publication.data, as: UTF8.self).contains("secret"))
     scene.settle()
     let intent = try #require(push.taken.first?.first)
-    #expect(intent.users == ["ann", "cat"] && intent.topic == "channel" && intent.subject == "inbox:x#ann,bob,cat,bob")
-    #expect(intent.content?.offset == 1 && intent.content?.data == ["channel": "inbox:x#ann,bob,cat,bob"])
+    #expect(intent.users == ["ann", "cat"] && intent.subject == "inbox:x#ann,bob,cat,bob")
+    #expect(intent.topic == "channel.inbox" && intent.content?.title.isEmpty == true)
+    #expect(intent.content?.offset == 1 && intent.content?.data["channel"] == "inbox:x#ann,bob,cat,bob")
+    #expect(intent.content?.data["offset"] == "1")
     #expect(scene.hears().contains(.reply(1, .published(1))))
+  }
+
+  @Test("A namespace is named by its topic where it can be; all topics of channels are known as such")
+  func topics() throws {
+    let most = String(repeating: "n", count: 56)
+    let cases: [(ChannelName, String)] = [
+      ("inbox:x#ann", "channel.inbox"), ("$inbox:x#ann", "channel.inbox"), ("x#ann", "channel"),
+      ("a b:x#ann", "channel"), ("a*:x#ann", "channel"), (":x#ann", "channel"),
+      (try ChannelName("\(most):#ann"), "channel.\(most)"), (try ChannelName("\(most)n:#ann"), "channel"),
+    ]
+    for (channel, topic) in cases {
+      #expect(ChannelTopic.name(of: channel) == topic)
+      #expect(ChannelTopic.isOne(topic))
+    }
+    #expect(!ChannelTopic.isOne("channels") && !ChannelTopic.isOne("shop"))
   }
 
   @Test("One in memory is told when delivered; where the log takes nothing that is tried again, and nobody refused")
@@ -263,6 +280,24 @@ struct PushAnswerTests {
     let tally = scene.core.notices?.tally
     #expect(tally?.sent == ["fcm": 2] && tally?.taken == 1 && tally?.withdrawn == [:])
     #expect(tally?.results == [.init(kind: "fcm", result: "taken"): 1, .init(kind: "fcm", result: "later"): 1])
+    NoticeMetricsCheck.update(scene.core.noticeStatus)
+  }
+
+  @Test("What people are not told of is counted by kind of service and reason, when that is on disk")
+  func unsent() {
+    let scene = BrokerScene.telling(push)
+    push.unsent = [
+      UnsentNotice(.suppressed, kinds: ["fcm": 2, "web": 1]), UnsentNotice(.givenUp, kinds: ["apns": 1, "pigeon": 3]),
+    ]
+    scene.tell(1, "say bob")
+    scene.finish()
+    #expect(scene.core.notices?.tally.unsent == [:], "the decision is not on disk")
+    scene.settle()
+    #expect(
+      scene.core.notices?.tally.unsent == [
+        .init(kind: "fcm", result: "suppressed"): 2, .init(kind: "web", result: "suppressed"): 1,
+        .init(kind: "apns", result: "given_up"): 1, .init(kind: "unknown", result: "given_up"): 3,
+      ])
     NoticeMetricsCheck.update(scene.core.noticeStatus)
   }
 

@@ -77,6 +77,11 @@ struct NotifyTests {
       #"{"users":["ann"],"title":"T","collapse_key":"state.thread:1"}"#,
       #"{"users":["ann"],"title":"T","topic":"clique.message"}"#, #"{"users":["ann"],"title":"T","topic":"a*"}"#,
       #"{"users":["ann"],"title":"T","topic":"channel"}"#, #"{"users":["ann"],"title":"T","topic":""}"#,
+      #"{"users":["ann"],"title":"T","topic":"channel.orders"}"#,
+      #"{"users":["ann"],"title":"T","data":{"a b":"1"}}"#, #"{"users":["ann"],"title":"T","data":{"withdraw":"1"}}"#,
+      #"{"users":["ann"],"title":"T","data":{"subject":"1"}}"#, #"{"users":["ann"],"title":"T","link":"https://a b"}"#,
+      #"{"users":["ann"],"title":"T","link":"https://x/\#(long.prefix(600))"}"#,
+      #"{"users":["ann"],"title":"T","data":{"a":"\#(long.prefix(1017))"}}"#,
       #"{"users":["ann"],"title":"T","channel":"a","offset":-1}"#,
     ] {
       do throws(ClientError) {
@@ -86,6 +91,15 @@ struct NotifyTests {
         #expect(error.code == 107, "\(json.prefix(80)): \(error)")
       }
     }
+  }
+
+  @Test("Data of just as many bytes as are allowed is taken, and none of it is left out of what goes to services")
+  func whole() throws {
+    let value = String(repeating: "x", count: NotifyOrder.mostDataBytes - #"{"a":""}"#.utf8.count)
+    #expect(PushForm.bytes(of: ["a": value]) == NotifyOrder.mostDataBytes)
+    #expect(PushForm.bytes(of: ["a": "\"", "b": ""]) == #"{"a":"\"","b":""}"#.utf8.count)
+    #expect(PushForm.bytes(of: [:]) == 2)
+    _ = try Self.read(#"{"users":["ann"],"title":"T","data":{"a":"\#(value)"}}"#)
   }
 
   @Test("A gateway, which asks in clients' names, has nobody notified, and neither has anybody where it is off")

@@ -76,6 +76,8 @@ final class TinyPush: NotifyingApp, @unchecked Sendable {  // Used by one test's
   private(set) var looks: [String] = []
   /// What another app has said of what it was told last.
   private(set) var asked: [Int?] = []
+  /// What it says that people are not told of, with each decision about notices.
+  var unsent: [UnsentNotice] = []
   /// It fails so often.
   var failures = 0
 
@@ -98,7 +100,7 @@ final class TinyPush: NotifyingApp, @unchecked Sendable {  // Used by one test's
       }
     }
     taken.append(intents)
-    return AppDecision(effects)
+    return AppDecision(effects + unsent.map(AppEffect.unsent))
   }
 
   static func send(to user: String, _ number: Int) -> PushSend {

@@ -51,6 +51,7 @@ class State:
         self.apns_tokens = []  # Each token that was seen, with its iat.
         self.access_tokens = {}  # Each that was given out, and whether it still counts.
         self.topics = {}
+        self.given = {}  # How often each device got its answer of the configuration.
 
     def note(self, line):
         with self.lock:
@@ -263,18 +264,30 @@ def service(path, headers, body):
     return "web", path, *web_push(path, headers, body)
 
 
+def given_to(device):
+    """The answer that the configuration has for a device, as often as it says; None: the usual one."""
+    given = ANSWERS.get(device)
+    if given is None:
+        return None
+    with STATE.lock:
+        count = STATE.given[device] = STATE.given.get(device, 0) + 1
+    return given if count <= (given.get("only") or count) else None
+
+
 def answer(method, path, headers, body):
-    line = {"path": path, "headers": headers}
+    """Status, headers and body; None: the request is noted and not answered."""
+    line = {"path": path, "headers": headers, "at": time.time()}
     try:
         require(method == "POST", 405, json.dumps({"reason": "MethodNotAllowed"}), "the method is not POST")
         name, device, noted, reply = service(path, headers, body)
         line |= {"service": name, "device": device} | noted
-        if (given := ANSWERS.get(device)) is not None:
+        if (given := given_to(device)) is not None:
             if given.get("revoke"):
                 with STATE.lock:
                     STATE.access_tokens = dict.fromkeys(STATE.access_tokens, False)
             text = given.get("body", "")
             reply = (given["status"], given.get("headers", {}), text.encode() * given.get("times", 1))
+            reply = None if given.get("hang") else reply
     except Broken as broken:
         line["broken"] = broken.rule
         reply = (broken.status, {}, broken.body.encode())
@@ -311,7 +324,8 @@ class Line:
         elif isinstance(event, h2.events.StreamEnded):
             headers, body = self.requests.pop(event.stream_id)
             method, path = headers.pop(":method"), headers.pop(":path")
-            self.reply(event.stream_id, *answer(method, path, headers, bytes(body)))
+            if (reply := answer(method, path, headers, bytes(body))) is not None:
+                self.reply(event.stream_id, *reply)
         elif isinstance(event, h2.events.StreamReset):
             self.requests.pop(event.stream_id, None)
             self.waiting.pop(event.stream_id, None)

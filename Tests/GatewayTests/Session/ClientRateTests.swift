@@ -70,6 +70,7 @@ struct ClientRateTests {
   func kinds() {
     var bench = bench([
       .subscribes: RateLimit(perSecond: 10, burst: 10), .cliqueCalls: RateLimit(perSecond: 10, burst: 10),
+      .pushCalls: RateLimit(perSecond: 10, burst: 10),
     ])
     for number in 0..<10 { bench.subscribe("c\(number)") }
     #expect(bench.wantsInput)
@@ -79,6 +80,10 @@ struct ClientRateTests {
     for _ in 0..<10 { bench.feed(.rpc(method: "clique.list", data: [])) }
     #expect(bench.wantsInput)
     #expect(bench.feed(.rpc(method: "clique.list", data: [])).causes == [RateCause.connection(.cliqueCalls)])
+    bench.pass(milliseconds: 5_000)
+    for _ in 0..<10 { bench.feed(.rpc(method: "push.register", data: [])) }
+    #expect(bench.wantsInput)
+    #expect(bench.feed(.rpc(method: "push.seen", data: [])).causes == [RateCause.connection(.pushCalls)])
     bench.pass(milliseconds: 5_000)
     for _ in 0..<100 { bench.feed(Self.publish()) }
     for _ in 0..<100 { bench.feed(.rpc(method: "state.begin", data: [])) }

@@ -205,7 +205,7 @@ final class Deployment: Sendable {
        "allow_user_limited_channels":true}
       """
     }
-    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls"]
+    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls", "push_calls"]
     let unlimited = "{\(kinds.map { "\"\($0)_per_second\":0" }.joined(separator: ","))}"
     return """
       {"channel":{"namespaces":[\(namespaces.sorted().joined(separator: ",\n"))]},

@@ -8,16 +8,21 @@ struct PushJudge {
   struct Coverage {
     var sends = 0
     var withdrawals = 0
+    var updates = 0
     /// Messages that a device acknowledged before anybody was to be told of them.
     var inTime = 0
     var lostAnswers = 0
     var kills = 0
     var faults = 0
+    /// Sends that a kill has cut off between the disk and the service, or before the answer.
+    var cutOff = 0
 
     var missing: [String] {
       let counts = [
-        ("sends", sends), ("withdrawals", withdrawals), ("acknowledged in time", inTime), ("lost answers", lostAnswers),
+        ("sends", sends), ("withdrawals", withdrawals), ("updates", updates),
+        ("acknowledged in time", inTime), ("lost answers", lostAnswers),
         ("kills", kills), ("faults of the disk", faults),
+        ("sends cut off by kills", cutOff),
       ]
       return counts.filter { $0.1 == 0 }.map(\.0)
     }
@@ -25,10 +30,12 @@ struct PushJudge {
     mutating func add(_ other: Coverage) {
       sends += other.sends
       withdrawals += other.withdrawals
+      updates += other.updates
       inTime += other.inTime
       lostAnswers += other.lostAnswers
       kills += other.kills
       faults += other.faults
+      cutOff += other.cutOff
     }
   }
 
@@ -44,8 +51,11 @@ struct PushJudge {
   /// When the last send about it ended.
   private var lastEnd: [String: Int64] = [:]
   private var lastNumber: [String: UInt64] = [:]
-  /// By user: until when a send may be under way, or devices are left alone since services were away.
-  private var blocked: [String: Int64] = [:]
+  /// By user: until when devices are left alone since services were away.
+  private var held: [String: Int64] = [:]
+  /// By user: when the send under way was begun, and when it is taken for lost. One of a broker that was killed holds
+  /// nothing up when the next one is there.
+  private var sending: [String: (from: Int64, until: Int64)] = [:]
   /// By user: what the send under way is about, as the disk says.
   private var underWay: [String: String] = [:]
   /// By user: sends that the process has begun and not ended.
@@ -62,7 +72,10 @@ struct PushJudge {
   // MARK: What happens
 
   mutating func began(at time: Int64) { up = time }
-  mutating func killed() { open = [:] }
+  mutating func killed() {
+    coverage.cutOff += sending.count
+    open = [:]
+  }
 
   mutating func failed(at time: Int64) {
     coverage.faults += 1
@@ -97,12 +110,15 @@ struct PushJudge {
     if let before = underWay[user], now?["subject"]?.string != before { lastEnd[before + " " + user] = time }
     underWay[user] = now?["subject"]?.string
     if now?["number"].flatMap({ UInt64($0.text) }) != open[user] { open[user] = nil }
+    sending[user] = nil
+    if let begun = now?["at"].flatMap({ Int64($0.text) }), let end = now?["until"].flatMap({ Int64($0.text) }) {
+      sending[user] = (begun, end)
+    }
     var until = time
-    if let end = now?["until"].flatMap({ Int64($0.text) }) { until = max(until, end) }
     for hold in fields?["holds"]?.array ?? [] {
       if let end = hold.object?["until"].flatMap({ Int64($0.text) }) { until = max(until, end) }
     }
-    blocked[user] = until
+    held[user] = until
   }
 
   mutating func shown(on channel: ChannelName) {
@@ -121,6 +137,12 @@ struct PushJudge {
     let key = "\(send.user)/\(conversation)"
     if send.isWithdrawal {
       coverage.withdrawals += 1
+      return
+    }
+    if send.isUpdate {
+      coverage.updates += 1
+      let hasRead = standings[key].map { $0.read > 0 } ?? false
+      if !hasRead { fail("\(send.user) was told that some of \(conversation) was read, and nothing was", time) }
       return
     }
     coverage.sends += 1
@@ -148,7 +170,8 @@ struct PushJudge {
       let user = String(key.prefix { $0 != "/" })
       let subject = "talk.chat:\(key.dropFirst(user.count + 1)) \(user)"
       let after = max(told, lastEnd[subject] ?? 0)
-      var limit = max(since + rules.delay, up, blocked[user] ?? 0, lastFault + 11_000)
+      var limit = max(since + rules.delay, up, held[user] ?? 0, lastFault + 11_000)
+      if let sending = sending[user], sending.from >= up { limit = max(limit, sending.until) }
       if after > 0 { limit = max(limit, after + rules.repeatInterval) }
       if time > limit + 1000 + 2 * PushWorld.step {
         fail("\(user) was not told of what came at \(since) in \(subject), due at \(limit)", time)

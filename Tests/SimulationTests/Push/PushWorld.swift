@@ -31,7 +31,7 @@ final class PushWorld {
   let log = PlainLog()
   let rules: NotificationRules
   let talk = TalkApp()
-  let push: Notifications
+  private(set) var push: Notifications
   var store: TroubledStore
   var core: BrokerCore?
   /// The life of the broker: answers of services to one before go nowhere.
@@ -82,6 +82,9 @@ final class PushWorld {
 
   private func startBroker() {
     life += 1
+    var rules = self.rules
+    rules.process = UInt64(life)
+    push = Notifications(rules)
     store = TroubledStore(log, seed: random.next())
     var table = NamespaceTable()
     table.add(talk.namespaces, of: talk.name)
@@ -149,7 +152,7 @@ final class PushWorld {
     } else {
       judge.coverage.lostAnswers += 1
     }
-    if send.isWithdrawal { return }
+    if send.isWithdrawal || send.isUpdate { return }
     // The notification wakes the app, which fetches what there is; later somebody may read it.
     guard random.chance(60), let conversation = send.collapseKey.split(separator: ":").last else { return }
     let delay = Int64.random(in: 200...3000, using: &random)
@@ -196,7 +199,10 @@ final class PushWorld {
     case .call(let user, let method, let conversation):
       // A phone acknowledges what it knows: what is on the disk.
       guard let standing = judge.standings["\(user)/\(conversation)"] else { return }
-      let data = "\(conversation) \(standing.count)"
+      // Some read only the beginning of what there is.
+      let isPart = method == "talk.read" && !isHealed && standing.read < standing.count && random.chance(30)
+      let count = isPart ? Int.random(in: standing.read...standing.count, using: &random) : standing.count
+      let data = "\(conversation) \(count)"
       serve(.other(.init(method: method, data: Array(data.utf8))), by: user)
     }
   }

@@ -14,6 +14,8 @@ struct TalkApp: App {
     var read = 0
     /// When the messages came that no device has: the oldest, and the newest of the others.
     var times: [Int64] = []
+    /// The same of those that were not read.
+    var unread: [Int64] = []
 
     var due: Int64? { nil }
   }
@@ -42,7 +44,9 @@ struct TalkApp: App {
       var standing = try view.record(Standing.self, "\(user)/\(words[0])") ?? Standing()
       standing.count += 1
       standing.times.append(view.now)
+      standing.unread.append(view.now)
       if standing.times.count > Self.mostTimes { standing.times.remove(at: 1) }
+      if standing.unread.count > Self.mostTimes { standing.unread.remove(at: 1) }
       return AppDecision([
         .write(key: "\(user)/\(words[0])", standing),
         .publish(AppPublication(channel: channel, data: Array("{}".utf8), info: call.caller)),
@@ -58,6 +62,7 @@ struct TalkApp: App {
     if command.method == "talk.read" { standing.read = max(standing.read, count) }
     let left = standing.count - standing.delivered
     if standing.delivered > before.delivered { standing.times = Array(standing.times.suffix(left)) }
+    if standing.read > before.read { standing.unread = Array(standing.unread.suffix(standing.count - standing.read)) }
     if standing == before { return AppDecision() }
     return AppDecision([.write(key: key, standing), .acknowledge(user: call.user, subject: subject)])
   }
@@ -70,7 +75,7 @@ struct TalkApp: App {
     return AppNotification(
       topic: "talk.message", unacknowledged: standing.count - standing.delivered,
       unseen: standing.count - standing.read, since: standing.times.first ?? view.now,
-      badge: standing.count - standing.read)
+      badge: standing.count - standing.read, unseenSince: standing.unread.first)
   }
 
   func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision { throw .internalError }
