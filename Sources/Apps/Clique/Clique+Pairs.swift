@@ -46,6 +46,7 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
+      try freeze(&pair, side, draft)
       pair[mark: side].keepLastSeen(
         try view.record(Visits.self, Key.visits(of: call.user)), from: pair.crossedFrom ?? 0, now: view.now)
       pair.adopt(step.state)
@@ -87,6 +88,7 @@ extension Clique {
       // Whoever lifts a block of their own sees no crossing from before, whether or not the other blocks them too.
       pair[mark: side.other].lastSeen = pair[mark: side.other].lastSeen?.map { $0.counting(from: view.now) }
       try draft.update(call.user) { person in person.blocked.drop(other) }
+      if !other.isEmpty { try unfreeze(&pair, side, draft) }
       try setGroupBlock(by: call.user, of: other, false, draft)
     }
     try commit(stored, pair, id: id, draft)
@@ -130,6 +132,7 @@ extension Clique {
     if later != seen {
       // A visit that this one still sees has ended by itself.
       draft.refresh(try Channels.crossings(user), key: new.user(side.other), .soon)
+      draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
       draft.refresh(try Channels.list(user), key: id, .soon)
     }
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
@@ -150,6 +153,13 @@ extension Clique {
     if isListChanged { draft.refresh(try Channels.list(user), key: id, .atomically) }
     if (was == .blocked) != (now == .blocked) {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
+    }
+    if was != now || old[mark: side].named != new[mark: side].named, !new.user(side.other).isEmpty {
+      draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
+    }
+    let isSeen = new.state.isShownAlone(to: side.other)
+    if old.state.isShownAlone(to: side.other) != isSeen {
+      try draft.update(user) { person in person.isSeen(in: id, isSeen) }
     }
     if was == now { return }
     if was == .asked || was == .active { acknowledge(user, in: id, draft) }

@@ -93,6 +93,8 @@ extension Clique {
       if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
       try wait(message, seen: seen, call, of: side, in: &pair, now: view.now)
+      let named = try profile(of: pair.user(side.other), seenBy: call.user, view)?.content.name ?? ""
+      if !named.isEmpty { pair[mark: side].named = named }
       try countRequestMessage(of: call.user, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
@@ -188,6 +190,7 @@ extension Clique {
     let user = pair.user(asker)
     pair.opened = nil
     (pair.markA.takenBack, pair.markB.takenBack) = (nil, nil)
+    try answers(&pair, side, draft)
     for message in pair.waiting {
       top += 1
       if message.key.isEmpty, let origin = message.origin, !origin.isEmpty {

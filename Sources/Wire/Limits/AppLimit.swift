@@ -48,6 +48,9 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case stateChanges = "state.max_changes_per_minute"
   /// Fixed: characters and bytes of a caption.
   case stateCaption = "state.caption"
+  case cliqueProfileChangesPerDay = "clique.max_profile_changes_per_day"
+  /// Fixed: characters of a name, and of another field of a profile.
+  case cliqueProfileText = "clique.profile_text"
 
   /// The name in metrics and logs: `clique_max_places`.
   public var name: String { String(rawValue.map { $0 == "." ? "_" : $0 }) }
