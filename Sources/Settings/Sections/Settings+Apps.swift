@@ -89,7 +89,8 @@ extension Settings {
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
               || $0 == UInt8(ascii: "_")
           }
-        return isName ? nil : "holds \"\(name)\"; write up to 32 letters a to z, digits and _, for example \"university\""
+        if isName { return nil }
+        return "holds \"\(name)\"; write up to 32 letters a to z, digits and _, for example \"university\""
       }
       _maxProfileChangesPerDay = declare.integer(
         "max_profile_changes_per_day", 100, in: 1...1_000_000,
