@@ -15,7 +15,7 @@ public enum PersonalText {
       case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator:
         isSpaceDue = !cleaned.isEmpty
         continue
-      case .surrogate, .privateUse, .unassigned: continue
+      case .surrogate, .privateUse: continue
       case .format where !isJoiner(scalar): continue
       case .format, .nonspacingMark, .enclosingMark, .spacingMark: break
       default: if !scalar.properties.isDefaultIgnorableCodePoint { isVisible = true }
