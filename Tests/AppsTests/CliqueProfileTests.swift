@@ -83,7 +83,13 @@ struct CliqueProfileTests {
     let scene = CliqueScene()
     for count in 0..<25 { try scene.call("ann", "profile.set", #"{"name":"Ann \#(count)"}"#) }
     try scene.call("ann", "profile.set", #"{"name":"Ann 24"}"#)
-    #expect(throws: ClientError.limitExceeded) { try scene.call("ann", "profile.set", #"{"name":"Ann"}"#) }
+    func limit(_ json: String) throws -> AppLimit? {
+      let error = try #require(throws: ClientError.self) { try scene.call("ann", "profile.set", json) }
+      #expect(error.code == 106)
+      return error.limit
+    }
+    #expect(try limit(#"{"name":"Ann"}"#) == .cliqueProfileChangesPerDay)
+    #expect(try limit(#"{"name":"\#(String(repeating: "x", count: 81))"}"#) == .cliqueProfileText)
     try scene.pass(Self.hour)
     try scene.call("ann", "profile.set", #"{"name":""}"#)
     try scene.pass(Self.day)
