@@ -16,6 +16,7 @@ extension Clique {
     }
     let (pair, id, side, stored) = try pair(command.target, call, view)
     if pair.user(side.other).isEmpty { throw Self.forgotten }
+    try checkKnown(pair.user(side.other), stored, view)
     if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
     if pair.state == .unblocked(.active) {
       return try sendToActive(CliqueConversation(id), message, of: pair, side, call, view)

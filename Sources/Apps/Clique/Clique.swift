@@ -85,6 +85,12 @@ public struct Clique: App {
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard case .clique(let command) = call.command else { throw .methodNotFound }
+    return try noting(call, try decide(command, call, view), view)
+  }
+
+  private func decide(
+    _ command: CliqueCommand, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
     switch command {
     case .send(let send): return try self.send(send, call, view)
     case .accept(let target): return try answer(.accept, target, call, view)

@@ -24,6 +24,7 @@ extension Settings {
     @Setting public var requirePlaceToken: Bool
     @Setting public var profileFields: [String]
     @Setting public var maxProfileChangesPerDay: Int
+    @Setting public var knownUsersOnly: Bool
 
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag("enabled", true, "Run the app Clique: chats, requests and crossings.")
@@ -95,6 +96,10 @@ extension Settings {
       _maxProfileChangesPerDay = declare.integer(
         "max_profile_changes_per_day", 100, in: 1...1_000_000,
         "Changes of one person's profile in a day, a quarter of them at once.")
+      _knownUsersOnly = declare.flag(
+        "known_users_only", false,
+        "Refuse requests to users who have never called a method of Clique. It tells whether an id exists: leave it off "
+          + "where ids can be guessed (CLIQUE.md, Who is known).")
     }
   }
 

@@ -32,6 +32,7 @@ enum AppSetup {
       requiresPlaceToken: clique.requirePlaceToken)
     rules.profileFields = clique.profileFields
     rules.profileChangesPerDay = clique.maxProfileChangesPerDay
+    rules.knownUsersOnly = clique.knownUsersOnly
     rules.notifies = settings.push.notifications
     return Clique(rules)
   }
