@@ -62,7 +62,7 @@ struct CliqueProfileTests {
     }
   }
 
-  @Test("Profiles are there after kill -9, are found by name, and go with a person's data")
+  @Test("Profiles are there after kill -9, and are found by name")
   func killed() async throws {
     try await PhoneHall.with { hall in
       var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
