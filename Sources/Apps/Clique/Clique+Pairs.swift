@@ -154,13 +154,7 @@ extension Clique {
     if (was == .blocked) != (now == .blocked) {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
-    if was != now || old[mark: side].named != new[mark: side].named, !new.user(side.other).isEmpty {
-      draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
-    }
-    let isSeen = new.state.isShownAlone(to: side.other)
-    if old.state.isShownAlone(to: side.other) != isSeen {
-      try draft.update(user) { person in person.isSeen(in: id, isSeen) }
-    }
+    try commitPeople(old, new, side, id: id, draft)
     if was == now { return }
     if was == .asked || was == .active { acknowledge(user, in: id, draft) }
     if was.mayRead != now.mayRead {

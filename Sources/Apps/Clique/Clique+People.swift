@@ -122,6 +122,20 @@ extension Clique {
     return entries
   }
 
+  /// Shows a side whom it sees since a pair has changed, and notes where that side is seen.
+  func commitPeople(
+    _ old: Pair, _ new: Pair, _ side: PairState.Side, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let (user, other) = (new.user(side), new.user(side.other))
+    let isChanged =
+      old.state.sight(of: side) != new.state.sight(of: side) || old[mark: side].named != new[mark: side].named
+    if isChanged, !other.isEmpty { draft.refresh(try Channels.people(user), key: other, .soon) }
+    let isSeen = new.state.isShownAlone(to: side.other)
+    if old.state.isShownAlone(to: side.other) != isSeen {
+      try draft.update(user) { person in person.isSeen(in: id, isSeen) }
+    }
+  }
+
   /// The entries by which the members of a group see each other.
   func entries(
     showingMembersOf id: String, _ view: any AppView

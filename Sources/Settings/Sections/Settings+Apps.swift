@@ -78,7 +78,14 @@ extension Settings {
         "require_place_token", false,
         "Let a client enter a place only with a token of the backend that names it (CLIQUE.md, Places that a backend "
           + "attests); services need none.")
-      _profileFields = declare.list(
+      (_profileFields, _maxProfileChangesPerDay, _knownUsersOnly) = Self.people(&declare)
+    }
+
+    /// What people say about themselves, and who is known.
+    private static func people(
+      _ declare: inout SettingDeclarations
+    ) -> (fields: Setting<[String]>, changes: Setting<Int>, known: Setting<Bool>) {
+      let fields = declare.list(
         "profile_fields",
         "Names of the short texts that a profile has beside name and picture, 16 at most; what people have said under a "
           + "name that is taken away is kept and not shown.",
@@ -93,13 +100,14 @@ extension Settings {
         if isName { return nil }
         return "holds \"\(name)\"; write up to 32 letters a to z, digits and _, for example \"university\""
       }
-      _maxProfileChangesPerDay = declare.integer(
+      let changes = declare.integer(
         "max_profile_changes_per_day", 100, in: 1...1_000_000,
         "Changes of one person's profile in a day, a quarter of them at once.")
-      _knownUsersOnly = declare.flag(
+      let known = declare.flag(
         "known_users_only", false,
         "Refuse requests to users who have never called a method of Clique. It tells whether an id exists: leave it off "
           + "where ids can be guessed (CLIQUE.md, Who is known).")
+      return (fields, changes, known)
     }
   }
 
