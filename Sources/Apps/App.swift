@@ -66,6 +66,9 @@ public protocol App: Sendable {
   func notification(about subject: String, for user: String, _ view: any AppView) throws(ClientError)
     -> AppNotification?
 
+  /// The name under which a user is known to a reader; nil: the app knows none, or none that the reader may see.
+  func shownName(of user: String, to reader: String, _ view: any AppView) throws(ClientError) -> String?
+
   /// Whether what a publication of the app tells of is kept from both people, for whoever asks what became of it; nil: it
   /// is not.
   func seal(of publication: Publication, on channel: ChannelName) -> AppSeal?
@@ -163,6 +166,10 @@ extension App {
     throw .notAvailable.saying("the app \(name) takes no reports")
   }
 
+  public func shownName(
+    of user: String, to reader: String, _ view: any AppView
+  ) throws(ClientError) -> String? { nil }
+
   public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
   public func notification(
@@ -236,6 +243,14 @@ public protocol AppView: AnyObject {
 
   /// Whether a moderator has suspended the user, who is sent no notifications then.
   func isSuspended(_ user: String) throws(ClientError) -> Bool
+
+  /// A user's name as a reader may see it, by the app that has profiles (``App/shownName(of:to:_:)``); without one, the
+  /// user id.
+  func shownName(of user: String, to reader: String) throws(ClientError) -> String
+
+  /// Looks at one of many things. Where the store has to be asked for it first, this is nil, so that the app goes on with
+  /// the others and the store is asked for all of them together; what the app decides then is thrown away.
+  func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result?
 }
 
 extension AppView {
@@ -243,6 +258,12 @@ extension AppView {
   public var isAskedAgain: Bool { false }
 
   public func isSuspended(_ user: String) throws(ClientError) -> Bool { false }
+
+  public func shownName(of user: String, to reader: String) throws(ClientError) -> String { user }
+
+  public func unlessMissing<Result>(
+    _ body: () throws(ClientError) -> Result?
+  ) throws(ClientError) -> Result? { try body() }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
 

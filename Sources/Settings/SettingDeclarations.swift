@@ -110,15 +110,17 @@ struct SettingDeclarations {
     }
   }
 
-  /// A list of texts, empty where nobody gives one.
+  /// A list of texts.
   ///
   /// - Parameters:
+  ///   - standard: the list where nobody gives one.
   ///   - isSecret: as for texts.
   ///   - rule: what is wrong with one of them, as for ``text(_:_:_:isSecret:rule:)``.
   mutating func list(
-    _ name: String, _ meaning: String, isSecret: Bool = false, rule: (String) -> String? = { _ in nil }
+    _ name: String, _ meaning: String, standard: [String] = [], isSecret: Bool = false,
+    rule: (String) -> String? = { _ in nil }
   ) -> Setting<[String]> {
-    let setting = declare(name, .strings, .strings([]), meaning, isSecret: isSecret) {
+    let setting = declare(name, .strings, .strings(standard), meaning, isSecret: isSecret) {
       if case .strings(let values) = $0 { values } else { nil }
     }
     for fault in setting.wrappedValue.compactMap(rule) { report(setting.place, fault) }

@@ -214,6 +214,9 @@ struct SettingsRules {
   static let apps = ["clique", "state", "fanfare"]
 
   private mutating func checkApps() {
+    if settings.clique.profileFields.count > 16 {
+      report(settings.clique.$profileFields, "has more than 16 names; leave some out")
+    }
     for name in settings.channels.namespaces.keys.sorted() {
       guard let app = Self.apps.first(where: { name.hasPrefix("\($0).") }) else { continue }
       report(

@@ -171,6 +171,7 @@ struct AppLimitTests {
       .cliqueReactions,  // CliqueReactionTests shows it.
       .cliqueReportsPerDay, .cliqueReports, .cliqueReportText,  // CliqueReportTests shows them.
       .pushChanges,  // NoticeDeviceTests shows it.
+      .cliqueProfileChangesPerDay, .cliqueProfileText,  // CliqueProfileTests shows them.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

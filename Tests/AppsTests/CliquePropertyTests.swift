@@ -19,6 +19,9 @@ struct CliquePropertyTests {
     for namespace in ["chat", "reactions", "receipts", "typing"] {
       seen.append("\(namespace) \(try scene.isAdmitted(user, "clique.\(namespace):\(id)"))")
     }
+    seen.append("person \(try scene.entry(user, "people", other) ?? "-")")
+    seen.append(try scene.said(user, "profiles", #"{"people":["\#(other)"]}"#))
+    for text in ["an", "b"] { seen.append(try scene.said(user, "people", #"{"text":"\#(text)"}"#)) }
     seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
     seen.append(try scene.said(user, "search", #"{"text":"m"}"#))
     return seen + (try contents(scene, of: user, id))
@@ -67,6 +70,7 @@ struct CliquePropertyTests {
 
   /// How it begins: in both worlds alike.
   private func begin(_ scene: CliqueScene, _ beginning: Int) throws {
+    try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
     switch beginning {
     case 1: try scene.call("ann", "send", #"{"to":"bob","text":"from ann"}"#)
     case 2: _ = try scene.befriend("ann", "bob")
@@ -89,6 +93,10 @@ struct CliquePropertyTests {
         let method = random.pick(["decline", "block", "unblock", "block"])
         let before = other.records.mapValues(\.data)
         _ = try other.said("ann", method, #"{"person":"bob"}"#)
+        let pair = try other.record(Clique.Pair.self, Clique.Key.pair(id))
+        if let pair, let side = pair.side(of: "ann"), pair.state.isBlocked(by: side) {
+          _ = try other.said("ann", "profile.set", #"{"name":"Anna \#(count)"}"#)
+        }
         if other.records.mapValues(\.data) != before { hostile += 1 }
       } else if Int.random(in: 0..<8, using: &random) == 0 {
         let time = random.pick([1, 24, 4 * 24, 9 * 24, 15 * 24]) * Self.hour
@@ -117,6 +125,7 @@ struct CliquePropertyTests {
       for (a, b) in [("ann", "bob"), ("ann", "eve"), ("bob", "eve")] { _ = try scene.befriend(a, b) }
       let reply = try scene.call("ann", "group.create", #"{"members":["bob","eve"]}"#)
       id = String(reply.split(separator: "\"")[3])
+      try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
       try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
       try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
       try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":1,"reaction":"👍"}"#)
@@ -132,6 +141,7 @@ struct CliquePropertyTests {
         try other.call("ann", "read", #"{"conversation":"\#(id)","offset":\#(top)}"#)
         try other.call("ann", "typing", #"{"conversation":"\#(id)"}"#)
         _ = try other.said("ann", "react", #"{"conversation":"\#(id)","offset":\#(1 + count % 3),"reaction":"🎉"}"#)
+        try other.call("ann", "profile.set", #"{"name":"Ann \#(count)"}"#)
       }
       switch Int.random(in: 0..<10, using: &random) {
       case 8, 9:
@@ -154,7 +164,11 @@ struct CliquePropertyTests {
       for scene in [silent, other] {
         let audience = try scene.app.admit("bob", to: channel, scene).audience
         let present = ["ann", "bob", "eve"].filter { audience?.passes(["user": $0]) ?? true }
-        views.append(try contents(scene, of: "bob", id) + present)
+        let profiles = [
+          try scene.entry("bob", "people", "ann") ?? "-", try scene.said("bob", "people", #"{"text":"ann"}"#),
+          try scene.said("bob", "profiles", #"{"people":["ann","eve"]}"#),
+        ]
+        views.append(try contents(scene, of: "bob", id) + present + profiles)
       }
       try #require(views[0] == views[1], "after \(count) steps")
     }
@@ -167,10 +181,11 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     let method = random.pick([
       "send", "send", "send", "send", "accept", "accept", "decline", "block", "unblock", "unblock", "disconnect",
-      "read", "time", "draft",
+      "read", "time", "draft", "profile.set",
     ])
     switch method {
     case "send", "draft": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
+    case "profile.set": _ = try scene.said(user, method, #"{"name":"\#(user) \#(count)"}"#)
     case "read":
       let top = try scene.top(of: try ChannelName("clique.chat:\(id)"))
       _ = try scene.said(user, method, #"{"conversation":"\#(id)","offset":\#(top)}"#)
@@ -247,6 +262,9 @@ struct CliquePropertyTests {
     if sight == .blocked { #expect(state == "blocked" || state == "-") }
     let person = try scene.record(Clique.Person.self, Clique.Key.person(user)) ?? Clique.Person()
     #expect(person.open == (mayRead ? [id] : []))
+    let isSeen = pair.state.isShownAlone(to: side.other)
+    #expect(person.seenIn ?? [] == (isSeen ? [id] : []))
+    #expect(pair[mark: side].frozen == nil || sight == .blocked || person.behind == [other])
     #expect(person.asking == (state == "request_out" ? 1 : 0))
     #expect(person.asked == (state == "request_in" ? 1 : 0))
     #expect(person.blocked == (sight == .blocked ? [other] : []))
@@ -268,7 +286,7 @@ struct CliquePropertyTests {
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
     "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "search", "enter",
     "leave",
-    "invisible", "crossings", "nothing",
+    "invisible", "crossings", "profile.set", "profiles", "people", "nothing",
   ]
 
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)
@@ -282,6 +300,7 @@ struct CliquePropertyTests {
       #"{"conversation":"\#(id)","offset":1}"#, #"{"members":["bob","eve"],"name":"x"}"#,
       #"{"text":"hi","person":"bob","limit":9223372036854775807}"#, #"{"place":"café","on":true,"order":"time"}"#,
       #"{"a":[1,{"b":[]}],"to":null,"text":{"x":"}"},"conversation":["g"]}"#, "", "[]", "{}", "nul", "{\"text\":\"\\",
+      #"{"name":"\u202eé\u0000","fields":{"university":"x","b":null},"picture":null,"people":["bob","eve"]}"#,
       #"{"conversation":"g","text":"x","offset":-1}"#, #"{"person":"bob","reason":"spam","text":"é","offset":2}"#,
     ]
     for _ in 0..<300 {

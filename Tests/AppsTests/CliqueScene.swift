@@ -50,7 +50,9 @@ final class CliqueScene: AppView {
   }
 
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
-    (maps[channel] ?? [:]).map { Publication(data: $1.data, tags: $1.tags, change: KeyChange(key: $0)) }
+    (maps[channel] ?? [:]).map {
+      Publication(data: $1.data, tags: $1.tags, change: KeyChange(key: $0, score: $1.score))
+    }
   }
 
   // MARK: What people do

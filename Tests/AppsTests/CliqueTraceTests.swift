@@ -47,7 +47,7 @@ struct CliqueTraceTests {
 
     /// Everything that bob can look at, and all that was told to him, in order.
     func view() throws -> [String] {
-      let own: Set<String> = ["clique.list:bob", "clique.crossings:bob", "clique.blocked:bob", "clique.reports:bob"]
+      let own = Set(["list", "crossings", "blocked", "reports", "people", "profile"].map { "clique.\($0):bob" })
       var seen = scene.changes.filter { own.contains($0.channel.string) }.map { "\($0.channel) \($0.text)" }
       for id in [pair] + groups {
         let history = try scene.history("bob", id)?.map { publication in
@@ -67,6 +67,11 @@ struct CliqueTraceTests {
       seen.append("found \(try ["m", "e"].map { try scene.found("bob", $0) })")
       seen.append("blocked \(try scene.entry("bob", "blocked", "ann") ?? "-")")
       seen.append("crossing \(try scene.entry("bob", "crossings", "ann") ?? "-")")
+      seen.append("person \(try scene.entry("bob", "people", "ann") ?? "-")")
+      seen.append(try scene.call("bob", "profiles", #"{"people":["ann","eve","bob"]}"#, key: "look"))
+      for text in ["ann", "an", "new", "e", "s"] {
+        seen.append(try scene.call("bob", "people", #"{"text":"\#(text)"}"#, key: "look"))
+      }
       for order in ["recent", "time"] {
         seen.append(try scene.call("bob", "crossings", #"{"order":"\#(order)"}"#, key: "look"))
       }
@@ -77,6 +82,8 @@ struct CliqueTraceTests {
   /// How it begins: in both worlds alike.
   private func begin(_ world: inout World, _ seed: Int) throws {
     let scene = world.scene
+    if seed % 4 > 0 { try scene.call("ann", "profile.set", #"{"name":"Ann Silent","fields":{"university":"X"}}"#) }
+    try scene.call("eve", "profile.set", #"{"name":"Eve"}"#)
     switch seed % 5 {
     case 1: try scene.call("ann", "send", #"{"to":"bob","text":"m by ann"}"#)
     case 2, 3:
@@ -99,7 +106,9 @@ struct CliqueTraceTests {
     let user = random.pick(["bob", "bob", "bob", "eve"])
     let id = random.pick([world.pair] + world.groups)
     let place = #"{"place":"\#(random.pick(["park", "café", "town"]))"}"#
-    switch Int.random(in: 0..<22, using: &random) {
+    switch Int.random(in: 0..<24, using: &random) {
+    case 22: return (user, "profile.set", #"{"name":"\#(user) \#(count)"}"#)
+    case 23: return (user, "profile.set", #"{"fields":{"university":"\#(count % 2 == 0 ? "" : "Y")"}}"#)
     case 0...3: return ("bob", "send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
     case 4, 5: return (user, "send", #"{"conversation":"\#(id)","text":"m\#(count)"}"#)
     case 6: return ("bob", "accept", #"{"person":"ann"}"#)
@@ -124,6 +133,11 @@ struct CliqueTraceTests {
     let person = #"{"person":"bob"}"#
     guard course == .livesOn else {
       _ = try world.said("ann", random.pick(["block", "unblock"]), person, "hidden-\(count)")
+      // What she changes under the block does not show when it ends either.
+      let pair = try world.scene.record(Clique.Pair.self, Clique.Key.pair(world.pair))
+      if let pair, let side = pair.side(of: "ann"), pair.state.isBlocked(by: side), count % 2 == 0 {
+        _ = try world.said("ann", "profile.set", #"{"name":"Ann New \#(count)"}"#, "hidden-\(count)-too")
+      }
       return
     }
     _ = try world.said("ann", "block", person, "hidden-\(count)")
@@ -131,7 +145,8 @@ struct CliqueTraceTests {
     let steps = [
       ("enter", #"{"place":"\#(random.pick(["park", "café", "town"]))"}"#), ("leave", #"{"place":"park"}"#),
       ("read", #"{"conversation":"\#(id)","offset":1}"#), ("typing", #"{"conversation":"\#(id)"}"#),
-      ("send", #"{"to":"bob","text":"m hidden"}"#),
+      ("send", #"{"to":"bob","text":"m hidden"}"#), ("profile.set", #"{"name":"Ann New \#(count)"}"#),
+      ("profile.set", #"{"name":"","fields":{"university":"New"}}"#),
     ]
     let (method, json) = random.pick(steps)
     _ = try world.said("ann", method, json, "hidden-\(count)-too")

@@ -73,6 +73,21 @@ struct LimitSettingsTests {
     #expect(try load(#"{"clique": {"require_place_token": true}}"#).clique.requirePlaceToken)
   }
 
+  @Test("The fields of profiles are short names, university where nobody says anything, and may be none")
+  func profileFields() throws {
+    #expect(try load("{}").clique.profileFields == ["university"])
+    #expect(try load(#"{"clique": {"profile_fields": []}}"#).clique.profileFields.isEmpty)
+    let settings = try load(#"{"clique": {"profile_fields": ["shoe_2"], "known_users_only": true}}"#)
+    #expect(settings.clique.profileFields == ["shoe_2"] && settings.clique.knownUsersOnly)
+    #expect(settings.clique.maxProfileChangesPerDay == 100)
+    for name in ["Shoe", "", "é", String(repeating: "x", count: 33)] {
+      let found = problems(#"{"clique": {"profile_fields": ["\#(name)"]}}"#)
+      #expect(found.count == 1 && found[0].contains("clique.profile_fields: holds \"\(name)\""))
+    }
+    let many = (0..<17).map { #""f\#($0)""# }.joined(separator: ",")
+    #expect(problems(#"{"clique": {"profile_fields": [\#(many)]}}"#).first?.contains("more than 16") == true)
+  }
+
   @Test("Limits of apps are counted under the names of their settings, but for those that are fixed")
   func appLimits() {
     let reference = SettingsReference.markdown()
@@ -80,7 +95,7 @@ struct LimitSettingsTests {
     #expect(
       fixed == [
         .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueReportsPerDay,
-        .cliqueReports, .cliqueReportText, .cliqueSearchText, .stateCaption,
+        .cliqueReports, .cliqueReportText, .cliqueSearchText, .stateCaption, .cliqueProfileText,
       ])
   }
 

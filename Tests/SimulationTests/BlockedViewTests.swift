@@ -25,12 +25,17 @@ struct BlockedViewTests {
     world.notesPresence = true
     let pair = AppOracle.chat("ann", "bob").rest
     world.extraChannels = { phone in
-      (["clique.receipts:\(pair)", "clique.typing:\(pair)", "clique.crossings:\(phone.user)"]).map(AppOracle.name)
+      [
+        "clique.receipts:\(pair)", "clique.typing:\(pair)", "clique.crossings:\(phone.user)",
+        "clique.people:\(phone.user)",
+      ].map(AppOracle.name)
     }
     var random = SeededRandom(seed: seed)
     let ann = world.phones.filter { $0.user == "ann" }
     let bob = world.phones.filter { $0.user == "bob" }[0]
     quiet(world, 100)
+    for phone in [ann[0], bob] { world.ask(Self.profile("the \(phone.user)"), phone) }
+    quiet(world, 300)
     let prelude = Int.random(in: 0..<4, using: &random)
     if prelude == 1 || prelude == 3 { world.say(ann[0], "bob") }
     if prelude == 2 { world.say(bob, "ann") }
@@ -52,7 +57,12 @@ struct BlockedViewTests {
     world.answers = []
     var seen: [String] = []
     for phone in ann { phone.heard = [] }
-    for _ in 0..<16 {
+    for step in 0..<16 {
+      // Who is silent changes nothing; what is changed behind a block must not show.
+      if blocks, step % 4 == 1 {
+        world.ask(Self.profile("another bob \(step)"), bob)
+        quiet(world, 300)
+      }
       act(ann[Int.random(in: 0..<2, using: &random)], group, world, &random)
       quiet(world, Int64.random(in: 1...9000, using: &random))
       for phone in ann { world.follow(phone, all: true) }
@@ -78,7 +88,8 @@ struct BlockedViewTests {
     let lines = heard.filter { !($0.contains(" ann") && ($0.hasSuffix(" joins") || $0.hasSuffix(" leaves"))) }
       .map { line -> (channel: Substring, text: String) in
         var words = line.split(separator: " ", maxSplits: 2)
-        let inMemory = ["clique.receipts:", "clique.typing:", "clique.crossings:"].contains { line.hasPrefix($0) }
+        let inMemory = ["clique.receipts:", "clique.typing:", "clique.crossings:", "clique.people:"]
+          .contains { line.hasPrefix($0) }
         if inMemory, words.count == 3 { words.remove(at: 1) }
         return (words[0], words.joined(separator: " "))
       }
@@ -87,6 +98,10 @@ struct BlockedViewTests {
   }
 
   private static let park = #"{"place":"park"}"#
+
+  private static func profile(_ name: String) -> Command {
+    Command(method: "clique.profile.set", data: #"{"name":"\#(name)"}"#)
+  }
 
   /// All three talk with each other, and cat founds a group of them.
   ///
@@ -136,7 +151,9 @@ struct BlockedViewTests {
   private static func act(_ phone: Phone, _ group: String?, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
     let pair = AppOracle.chat("ann", "bob").rest
-    switch Int.random(in: 0..<34, using: &random) {
+    switch Int.random(in: 0..<36, using: &random) {
+    case 34: world.ask(Command(method: "clique.profiles", data: #"{"people":["bob","cat"]}"#), phone)
+    case 35: world.ask(Command(method: "clique.people", data: #"{"text":"bob"}"#), phone)
     case 24, 25: world.ask(Command(method: "clique.enter", data: park), phone)
     case 26: world.ask(Command(method: "clique.leave", data: park), phone)
     case 27: world.ask(Command(method: "clique.typing", data: #"{"conversation":"\#(pair)"}"#), phone)

@@ -46,6 +46,12 @@ enum AppCommandExample {
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),
     ("clique.invisible", #"{"on":true}"#), ("clique.crossings", ""),
     ("clique.crossings", #"{"order":"time","limit":0}"#),
+    (
+      "clique.profile.set",
+      #"{"name":"caf\u00e9","fields":{"university":"X","b":null},"picture":{"id":"\#(front)","small":"s"}}"#
+    ),
+    ("clique.profile.set", #"{"picture":null}"#), ("clique.profile.set", #"{"name":""}"#),
+    ("clique.profiles", #"{"people":["bob","eve","bob"]}"#), ("clique.people", #"{"text":"an","limit":3}"#),
     ("state.begin", #"{"to":"bob"}"#), ("state.send", #"{"to":"bob","front":"\#(front)","rear":"\#(rear)"}"#),
     (
       "state.send",

@@ -8,7 +8,7 @@ extension Clique {
     if user.isEmpty || rest.isEmpty { throw Self.notAdmitted }
     switch namespace {
     case "clique.list", "clique.crossings", "clique.blocked", "clique.drafts", "clique.reports",
-      "clique.totals":
+      "clique.totals", "clique.people", "clique.profile":
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
     case "clique.chat", "clique.reactions", "clique.receipts", "clique.typing":
@@ -121,5 +121,5 @@ extension Clique {
         audiences: audiences, reader: call.user, limit: command.limit))
   }
 
-  private static let maximumSearchBytes = 256
+  static let maximumSearchBytes = 256
 }

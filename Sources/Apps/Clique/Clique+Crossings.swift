@@ -31,7 +31,7 @@ extension Clique {
     var writer = JSONWriter()
     writer.object { Self.write(crossing, with: other, now: view.now, &$0) }
     let seen = crossing.lastSeen(view.now)
-    return AppEntry(data: writer.bytes, score: seen, expires: crossing.areTogether ? .max : seen + crossing.window)
+    return AppEntry(data: writer.bytes, score: seen, expires: crossing.passes(view.now))
   }
 
   /// Writes the last crossing of two people into a list entry.
@@ -47,7 +47,7 @@ extension Clique {
 
   /// When and where two people crossed, as the first sees it (``LastSeen``); nil where they did not, one of them is
   /// invisible, or the first blocks the other.
-  private func crossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> Crossing? {
+  func crossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> Crossing? {
     guard let mine = try view.record(Visits.self, Key.visits(of: user)) else { return nil }
     let theirs = try view.record(Visits.self, Key.visits(of: other))
     let pair = try view.record(Pair.self, Key.pair(CliqueIdentifier.ordered(user, other)))
@@ -88,11 +88,20 @@ extension Clique {
   /// The subject that is touched when somebody's crossings may have changed.
   enum Subject {
     private static let met = "met:"
+    private static let profile = "profile:"
+    private static let members = "members:"
 
     static func met(by user: String) -> String { met + user }
+    static func profile(of user: String) -> String { profile + user }
+    static func members(of group: String) -> String { members + group }
 
-    static func whoMet(_ subject: String) -> String? {
-      subject.utf8.starts(with: met.utf8) ? String(subject.dropFirst(met.count)) : nil
+    static func whoMet(_ subject: String) -> String? { rest(of: subject, after: met) }
+    static func whoseProfile(_ subject: String) -> String? { rest(of: subject, after: profile) }
+    static func whoseMembers(_ subject: String) -> String? { rest(of: subject, after: members) }
+
+    private static func rest(of subject: String, after start: String) -> String? {
+      guard subject.utf8.starts(with: start.utf8) else { return nil }
+      return String(decoding: subject.utf8.dropFirst(start.utf8.count), as: UTF8.self)
     }
   }
 
@@ -117,8 +126,14 @@ extension Clique {
           isMine = pair[mark: side.other].wasLastSeen(as: other.number, in: place)
         }
       }
-      if isMine { entries.append((try Channels.crossings(user), other.user)) }
-      if isTheirs { entries.append((try Channels.crossings(other.user), user)) }
+      if isMine {
+        entries.append((try Channels.crossings(user), other.user))
+        entries.append((try Channels.people(user), other.user))
+      }
+      if isTheirs {
+        entries.append((try Channels.crossings(other.user), user))
+        entries.append((try Channels.people(other.user), user))
+      }
       if pair == nil { continue }
       if isMine { entries.append((try Channels.list(user), id)) }
       if isTheirs { entries.append((try Channels.list(other.user), id)) }

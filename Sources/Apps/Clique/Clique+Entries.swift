@@ -12,6 +12,8 @@ extension Clique {
     case "clique.crossings": return try crossingEntry(rest, key, view)
     case "clique.reactions": return try reactionEntry(rest, key, view)
     case "clique.totals": return try totalsEntry(rest, key, view)
+    case "clique.people": return try peopleEntry(rest, key, view)
+    case "clique.profile": return try profileEntry(rest, key, view)
     case "clique.drafts": return try draftEntry(rest, key, view)
     case "clique.reports": return try reportEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
@@ -33,6 +35,8 @@ extension Clique {
       return try self.entries(showingMeetingsOf: user, with: met(by: user, view).map { ($0, 0) }, view)
     }
     if subject.utf8.starts(with: "visitor/".utf8) { return try entries(showingVisitor: subject, view) }
+    if let user = Subject.whoseProfile(subject) { return try self.entries(showingProfileOf: user, view) }
+    if let id = Subject.whoseMembers(subject) { return try self.entries(showingMembersOf: id, view) }
     var entries: [(channel: ChannelName, key: String)] = []
     for user in try members(of: subject, view) { entries.append((try Channels.list(user), subject)) }
     return entries
@@ -59,6 +63,7 @@ extension Clique {
     case "clique.receipts": return CliqueCommand.isConversation(rest) ? try members(of: rest, view) : []
     case "clique.crossings": return try met(by: rest, view)
     case "clique.totals": return [Self.totalsKey]
+    case "clique.people": return try contacts(of: rest, view).map(\.user)
     default: return []
     }
   }
@@ -252,6 +257,7 @@ extension Clique {
     var writer = JSONWriter()
     writer.object { writer in
       writer.write("user", other)
+      if let name = pair[mark: side].named { writer.write("name", name) }
       writer.write("time", pair[mark: side].blockedAt)
     }
     return AppEntry(data: writer.bytes, score: pair[mark: side].blockedAt)

@@ -5,6 +5,7 @@ extension Clique {
   public func channels(of user: String) -> [ChannelName] {
     [
       try? Channels.list(user), try? Channels.blocked(user), try? Channels.drafts(user), try? Channels.reports(user),
+      try? Channels.profile(user),
     ].compactMap(\.self)
   }
 
@@ -19,6 +20,7 @@ extension Clique {
     case "draft", "drafts": try forgetDraft(users, key, draft)
     case "reactions": try forgetReactions(users, key, draft)
     case "report": try forgetReport(users, key, draft)
+    case "profile": try forgetProfile(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }
@@ -47,13 +49,17 @@ extension Clique {
     if sides.isEmpty { return }
     let id = String(key.dropFirst("pair/".count))
     var pair = stored.advanced(to: draft.now)
-    for side in sides { pair.forget(side, at: draft.now) }
+    for side in sides {
+      if !pair.state.isBlocked(by: side.other) { try thaw(&pair, side.other, draft) }
+      pair.forget(side, at: draft.now)
+    }
     try commit(stored, pair, id: id, draft)
     for side in sides {
       let (user, other) = (stored.user(side), pair.user(side.other))
       if other.isEmpty { continue }
       draft.refresh(try Channels.list(other), key: id, .atomically)
       draft.refresh(try Channels.blocked(other), key: user, .atomically)
+      draft.refresh(try Channels.people(other), key: user, .soon)
       draft.refresh(try Channels.receipts(id), key: user, .soon)
       try draft.update(other) { person in person.blocked.drop(user) }
     }
@@ -85,16 +91,28 @@ extension Clique {
   private func forgetPerson(_ users: SoughtUsers, _ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard var person = try draft.read(Person.self, key) else { return }
     if users.users.contains(where: { Key.person($0).hasSameBytes(as: key) }) { return draft.erase(key) }
-    let count = person.blocked.count
+    let stored = person
     person.blocked.removeAll { users.contains($0) }
-    if person.blocked.count < count { draft.writeOrErase(person, key) }
+    person.behind?.removeAll { users.contains($0) }
+    if person.behind?.isEmpty ?? false { person.behind = nil }
+    if person != stored { draft.writeOrErase(person, key) }
   }
 
   private func forgetVisits(_ users: SoughtUsers, _ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard let user = users.users.first(where: { Key.visits(of: $0).hasSameBytes(as: key) }),
       try draft.read(Visits.self, key) != nil
     else { return }
-    for other in try met(by: user, draft.view) { draft.refresh(try Channels.crossings(other), key: user, .soon) }
+    for other in try met(by: user, draft.view) {
+      draft.refresh(try Channels.crossings(other), key: user, .soon)
+      draft.refresh(try Channels.people(other), key: user, .soon)
+    }
+    draft.erase(key)
+  }
+
+  /// A profile is its owner's alone. Versions of it that others still see go with what stands between the two.
+  private func forgetProfile(_ users: SoughtUsers, _ key: String, _ draft: CliqueDraft) throws(ClientError) {
+    guard let profile = try draft.read(Profile.self, key), users.contains(profile.user) else { return }
+    draft.touch(Subject.profile(of: profile.user))
     draft.erase(key)
   }
 
@@ -130,6 +148,7 @@ extension Clique.Pair {
     self[mark: side] = Clique.Mark()
     self[mark: side.other].listed = false
     self[mark: side.other].lastSeen = nil
+    self[mark: side.other].named = nil
     if self[mark: side.other].last?.from.hasSameBytes(as: gone) ?? false { self[mark: side.other].last = nil }
     if side == .a { a = "" } else { b = "" }
   }

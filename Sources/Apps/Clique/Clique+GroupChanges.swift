@@ -73,6 +73,7 @@ extension Clique {
         } else {
           group.put(user, at: step.place)
           group.term = (group.term ?? 0) + 1
+          draft.touch(Subject.members(of: id))
         }
         try tell("added", user, by: call.user, in: group, id, draft)
       }
@@ -103,6 +104,7 @@ extension Clique {
       person.groups.append(id)
       person.terms = (person.terms ?? [:]).merging([id: term]) { $1 }
     }
+    draft.touch(Subject.members(of: id))
     let blocked = try draft.person(user).blocked
     for other in group.present where !other.user.hasSameBytes(as: user) {
       let (mine, theirs) = (
@@ -141,6 +143,7 @@ extension Clique {
       try endDraft(of: user, &group.members[index].mark, in: id, draft)
       try dropReactions(of: user, &group.members[index].mark, in: id, draft)
     }
+    if step.place.shown == nil { try refreshPeople(user, leaving: group, draft) }
     group.put(user, at: step.place)
     if case .absent = place, step.place.shown == nil {
       try draft.update(user) { person in person.stayAwayNoMore(from: id) }

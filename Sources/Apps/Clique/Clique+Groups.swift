@@ -55,6 +55,7 @@ extension Clique {
       if !member.absent { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
     }
     group.hadBlocks = !group.blocks.isEmpty
+    draft.touch(Subject.members(of: id))
     draft.write(Key.group(id), group)
     if !command.key.isEmpty {
       let founding = Founding(group: id, digest: digest, ends: view.now + Self.foundingMemory)

@@ -19,7 +19,12 @@ extension Clique {
   static func subject(of id: String) -> String { String(joining: chatPrefix, id) }
 
   /// A user's name as another person may see it.
-  func shownName(of user: String, to reader: String, _ view: any AppView) throws(ClientError) -> String { user }
+  public func shownName(
+    of user: String, to reader: String, _ view: any AppView
+  ) throws(ClientError) -> String? {
+    let name = try profile(of: user, seenBy: reader, view)?.content.name ?? ""
+    return name.isEmpty ? nil : name
+  }
 
   // MARK: What is told
 
@@ -127,7 +132,7 @@ extension Clique {
       return AppNotification(
         topic: Topic.request, unacknowledged: unheard.count, unseen: messages.count { $0.isRead == nil },
         since: unheard.first?.time ?? first.time, badge: try badge(of: user, view),
-        sender: try shownName(of: other, to: user, view), data: ["conversation": id],
+        sender: try shownName(of: other, to: user, view) ?? other, data: ["conversation": id],
         unseenSince: messages.first { $0.isRead == nil }?.time)
     case .active:
       let unseen = try unseen(in: id, by: user, mark, since: nil, view)
@@ -139,8 +144,8 @@ extension Clique {
       else { return nil }
       return AppNotification(
         topic: Topic.accepted, unacknowledged: opened.offset > mark.delivered ? 1 : 0, unseen: 1,
-        since: pair.openedAt, badge: try badge(of: user, view), sender: try shownName(of: other, to: user, view),
-        data: Self.data(id, offset: opened.offset))
+        since: pair.openedAt, badge: try badge(of: user, view),
+        sender: try shownName(of: other, to: user, view) ?? other, data: Self.data(id, offset: opened.offset))
     }
   }
 
@@ -160,8 +165,9 @@ extension Clique {
     let shown = preview(of: newest)
     return AppNotification(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
-      since: unseen.since, badge: try badge(of: user, view), sender: try shownName(of: shown.from, to: user, view),
-      text: shown.text, data: Self.data(id, offset: newest.offset), unseenSince: unseen.oldest)
+      since: unseen.since, badge: try badge(of: user, view),
+      sender: try shownName(of: shown.from, to: user, view) ?? shown.from, text: shown.text,
+      data: Self.data(id, offset: newest.offset), unseenSince: unseen.oldest)
   }
 
   private static func data(_ id: String, offset: UInt64) -> [String: String] {

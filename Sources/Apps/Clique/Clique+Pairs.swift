@@ -46,6 +46,7 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
+      try freeze(&pair, side, draft)
       pair[mark: side].keepLastSeen(
         try view.record(Visits.self, Key.visits(of: call.user)), from: pair.crossedFrom ?? 0, now: view.now)
       pair.adopt(step.state)
@@ -87,6 +88,7 @@ extension Clique {
       // Whoever lifts a block of their own sees no crossing from before, whether or not the other blocks them too.
       pair[mark: side.other].lastSeen = pair[mark: side.other].lastSeen?.map { $0.counting(from: view.now) }
       try draft.update(call.user) { person in person.blocked.drop(other) }
+      if !other.isEmpty { try unfreeze(&pair, side, draft) }
       try setGroupBlock(by: call.user, of: other, false, draft)
     }
     try commit(stored, pair, id: id, draft)
@@ -130,6 +132,7 @@ extension Clique {
     if later != seen {
       // A visit that this one still sees has ended by itself.
       draft.refresh(try Channels.crossings(user), key: new.user(side.other), .soon)
+      draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
       draft.refresh(try Channels.list(user), key: id, .soon)
     }
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
@@ -151,6 +154,7 @@ extension Clique {
     if (was == .blocked) != (now == .blocked) {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
+    try commitPeople(old, new, side, id: id, draft)
     if was == now { return }
     if was == .asked || was == .active { acknowledge(user, in: id, draft) }
     if was.mayRead != now.mayRead {

@@ -16,6 +16,7 @@ extension Clique {
     }
     let (pair, id, side, stored) = try pair(command.target, call, view)
     if pair.user(side.other).isEmpty { throw Self.forgotten }
+    try checkKnown(pair.user(side.other), stored, view)
     if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
     if pair.state == .unblocked(.active) {
       return try sendToActive(CliqueConversation(id), message, of: pair, side, call, view)
@@ -93,6 +94,8 @@ extension Clique {
       if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
       try wait(message, seen: seen, call, of: side, in: &pair, now: view.now)
+      let named = try profile(of: pair.user(side.other), seenBy: call.user, view)?.content.name ?? ""
+      if !named.isEmpty { pair[mark: side].named = named }
       try countRequestMessage(of: call.user, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
@@ -188,6 +191,7 @@ extension Clique {
     let user = pair.user(asker)
     pair.opened = nil
     (pair.markA.takenBack, pair.markB.takenBack) = (nil, nil)
+    try answers(&pair, side, draft)
     for message in pair.waiting {
       top += 1
       if message.key.isEmpty, let origin = message.origin, !origin.isEmpty {

@@ -68,6 +68,10 @@ public struct Clique: App {
     receipts.lane = .receipts
     receipts.allowSubscribeForClient = true
 
+    // What people see of others is worked out, as crossings are: names and pictures stand in one place on the disk alone.
+    var people = crossings
+    people.mapOrder = .key
+
     var typing = receipts
     typing.lane = .typing
     typing.mapTTLMilliseconds = rules.typingLifetime
@@ -75,11 +79,18 @@ public struct Clique: App {
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
       "clique.drafts": drafts, "clique.reactions": reactions, "clique.reports": list,
       "clique.receipts": receipts, "clique.typing": typing, "clique.totals": receipts,
+      "clique.people": people, "clique.profile": drafts,
     ]
   }
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard case .clique(let command) = call.command else { throw .methodNotFound }
+    return try noting(call, try decide(command, call, view), view)
+  }
+
+  private func decide(
+    _ command: CliqueCommand, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
     switch command {
     case .send(let send): return try self.send(send, call, view)
     case .accept(let target): return try answer(.accept, target, call, view)
@@ -104,6 +115,9 @@ public struct Clique: App {
     case .leave(let place): return try leave(place, call, view)
     case .invisible(let on): return try setInvisible(on, call, view)
     case .crossings(let crossings): return try self.crossings(crossings, call, view)
+    case .setProfile(let change): return try setProfile(change, call, view)
+    case .profiles(let people): return try profiles(people, call, view)
+    case .people(let search): return try people(search, call, view)
     }
   }
 
@@ -180,6 +194,8 @@ extension Clique {
     static func drafts(_ user: String) throws(ClientError) -> ChannelName { try named("clique.drafts:", user) }
     static func reactions(_ id: String) throws(ClientError) -> ChannelName { try named("clique.reactions:", id) }
     static func reports(_ user: String) throws(ClientError) -> ChannelName { try named("clique.reports:", user) }
+    static func people(_ user: String) throws(ClientError) -> ChannelName { try named("clique.people:", user) }
+    static func profile(_ user: String) throws(ClientError) -> ChannelName { try named("clique.profile:", user) }
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 

@@ -62,7 +62,7 @@ extension Clique {
     /// Whether the record holds nothing to remember.
     var isBlank: Bool {
       state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil
-        && [markA, markB].allSatisfy { $0.lastSeen == nil && $0.takenBack == nil }
+        && [markA, markB].allSatisfy { $0.lastSeen == nil && $0.takenBack == nil && $0.frozen == nil }
     }
 
     func side(of user: String) -> PairState.Side? {
@@ -89,6 +89,9 @@ extension Clique {
       if next.asker == nil {
         waiting = []
         requestEnds = 0
+      }
+      for side in PairState.Side.allCases where next.asker != side && !next.isBlocked(by: side) {
+        self[mark: side].named = nil
       }
     }
 
@@ -169,6 +172,11 @@ extension Clique {
     /// Where this member was when they blocked the other, who goes on seeing the crossings of that (``LastSeen``); nil:
     /// nothing of it is within the window.
     var lastSeen: [LastSeen]?
+    /// The version of this member's profile that the other goes on seeing (``ProfileSight``); nil: the present one.
+    var frozen: ProfileContent?
+    /// The name of the other as this member saw it when they asked or blocked them; nil: they saw none, or have done
+    /// neither.
+    var named: String?
 
     var unreadFrom: UInt64 { max(read, base) }
   }
@@ -211,10 +219,16 @@ extension Clique {
     var drawnMark: Int64?
     var blockMark: Int64?
     var reportMark: Int64?
+    var profileMark: Int64?
+    /// People whom this person does not block and who see an older version of this person's profile (``ProfileSight``).
+    var behind: [String]?
+    /// Pairs in which the other sees this person, and that are not among ``open``: by a request of this person's, or
+    /// because this person has left.
+    var seenIn: [String]?
 
     private static let marks = [
       \Person.requestMark, \Person.requestMessageMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark,
-      \Person.reportMark,
+      \Person.reportMark, \Person.profileMark,
     ]
 
     /// When the last mark has passed, if only marks are left of the person; nil: something else is.

@@ -54,6 +54,12 @@ public struct CliqueRules: Sendable, Equatable {
   public var maximumReports = 10_000
   /// Characters of what is said with a report.
   public var reportCharacters = 1000
+  /// Changes of one person's profile in a day.
+  public var profileChangesPerDay = 100
+  /// The fields that a profile may have beside name and picture.
+  public var profileFields = ["university"]
+  /// Whether a request to somebody whom the server does not know is refused.
+  public var knownUsersOnly = false
   /// Whether people are notified of what happens while they are away (``AppEffect/notify(_:)``).
   public var notifies = false
   /// How long "is typing" stands without being said again.

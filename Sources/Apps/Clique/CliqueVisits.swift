@@ -118,6 +118,9 @@ extension Clique {
 
     func lastSeen(_ now: Int64) -> Int64 { areTogether ? now : meetings.map(\.end).max() ?? 0 }
 
+    /// When the crossing is shown no more, unless the two meet again; `Int64.max`: they are together.
+    func passes(_ now: Int64) -> Int64 { areTogether ? .max : lastSeen(now) + window }
+
     /// Milliseconds that the two were together. Time in two places at once counts once.
     func total(_ now: Int64) -> Int64 {
       var total: Int64 = 0

@@ -7,9 +7,6 @@ extension StateApp {
   /// What notices to a user about a thread are about: the other person.
   static func subject(with other: String) -> String { subjectPrefix + other }
 
-  /// A user's name as another person may see it.
-  func shownName(of user: String, to reader: String, _ view: any AppView) throws(ClientError) -> String { user }
-
   /// Notes that a device of the caller's has what is new in a thread.
   func delivered(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let visit = try access(call.user, with: other, view)
@@ -50,7 +47,7 @@ extension StateApp {
     return AppNotification(
       topic: news.kind.topic, unacknowledged: news.isDelivered ? 0 : 1, unseen: 1, since: news.time,
       badge: try person(user, view).received,
-      sender: isSealed ? nil : try shownName(of: other, to: user, view), data: data,
+      sender: isSealed ? nil : try view.shownName(of: other, to: user), data: data,
       // That something sealed ends soon comes after it, and does not mean that it was seen.
       unseenSince: isSealed ? nil : news.time)
   }

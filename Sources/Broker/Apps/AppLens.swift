@@ -100,6 +100,14 @@ final class AppLens: AppView {
     }
   }
 
+  func shownName(of user: String, to reader: String) throws(ClientError) -> String {
+    guard let other = core.hosts["clique"], other !== host else { return user }
+    let name = try core.consult(other, in: &turn) { (lens) throws(ClientError) in
+      try other.app.shownName(of: user, to: reader, lens)
+    }
+    return name ?? user
+  }
+
   /// Looks at one of several things. Returns nil where the store has to be asked for it, so that the caller goes on
   /// with the others and the store is asked for all of them together.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {

@@ -22,6 +22,9 @@ extension Settings {
     @Setting public var maxBlocksPerDay: Int
     @Setting public var maxVisitsPerDay: Int
     @Setting public var requirePlaceToken: Bool
+    @Setting public var profileFields: [String]
+    @Setting public var maxProfileChangesPerDay: Int
+    @Setting public var knownUsersOnly: Bool
 
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag("enabled", true, "Run the app Clique: chats, requests and crossings.")
@@ -75,6 +78,36 @@ extension Settings {
         "require_place_token", false,
         "Let a client enter a place only with a token of the backend that names it (CLIQUE.md, Places that a backend "
           + "attests); services need none.")
+      (_profileFields, _maxProfileChangesPerDay, _knownUsersOnly) = Self.people(&declare)
+    }
+
+    /// What people say about themselves, and who is known.
+    private static func people(
+      _ declare: inout SettingDeclarations
+    ) -> (fields: Setting<[String]>, changes: Setting<Int>, known: Setting<Bool>) {
+      let fields = declare.list(
+        "profile_fields",
+        "Names of the short texts that a profile has beside name and picture, 16 at most; what people have said under a "
+          + "name that is taken away is kept and not shown.",
+        standard: ["university"]
+      ) { name in
+        let isName =
+          (1...32).contains(name.utf8.count)
+          && name.utf8.allSatisfy {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+              || $0 == UInt8(ascii: "_")
+          }
+        if isName { return nil }
+        return "holds \"\(name)\"; write up to 32 letters a to z, digits and _, for example \"university\""
+      }
+      let changes = declare.integer(
+        "max_profile_changes_per_day", 100, in: 1...1_000_000,
+        "Changes of one person's profile in a day, a quarter of them at once.")
+      let known = declare.flag(
+        "known_users_only", false,
+        "Refuse requests to users who have never called a method of Clique. It tells whether an id exists: leave it off "
+          + "where ids can be guessed (CLIQUE.md, Who is known).")
+      return (fields, changes, known)
     }
   }
 

@@ -56,10 +56,10 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
-  /// Whether the command is a search, whose answer may be long.
+  /// Whether the command is a search, or another whose answer may be long.
   public var isSearch: Bool {
     switch self {
-    case .clique(.search): true
+    case .clique(.search), .clique(.people), .clique(.profiles): true
     case .other(let other): other.method.utf8.suffix(7).elementsEqual(".search".utf8)
     case .clique, .state, .push: false
     }

@@ -39,6 +39,9 @@ extension CliqueCommand {
       }
       self = .invisible(on)
     case .crossings: self = .crossings(try Crossings(fields))
+    case .setProfile: self = .setProfile(try ProfileChange(data))
+    case .profiles: self = .profiles(try fields.people())
+    case .people: self = .people(try PeopleSearch(fields))
     }
   }
 

@@ -30,6 +30,10 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case leave(place: String)
   case invisible(Bool)
   case crossings(Crossings)
+  case setProfile(ProfileChange)
+  /// The profiles of people, as far as the caller may see them.
+  case profiles([String])
+  case people(PeopleSearch)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
@@ -39,6 +43,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
     case draft, totals, react, report
+    case setProfile, profiles, people
 
     public var name: String {
       switch self {
@@ -72,6 +77,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .react: "clique.react"
       case .totals: "clique.totals"
       case .report: "clique.report"
+      case .setProfile: "clique.profile.set"
+      case .profiles: "clique.profiles"
+      case .people: "clique.people"
       }
     }
 
@@ -146,6 +154,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .leave: .leave
     case .invisible: .invisible
     case .crossings: .crossings
+    case .setProfile: .setProfile
+    case .profiles: .profiles
+    case .people: .people
     }
   }
 
@@ -157,6 +168,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .search(let search): search.text.utf8.count
     case .draft(let draft): draft.text.utf8.count
     case .report(let report): report.text.utf8.count
+    case .setProfile(let change): change.fields.reduce(change.name?.utf8.count ?? 0) { $0 + 16 + $1.value.utf8.count }
+    case .profiles(let people): people.reduce(0) { $0 + 16 + $1.utf8.count }
+    case .people(let search): search.text.utf8.count
     default: 0
     }
   }

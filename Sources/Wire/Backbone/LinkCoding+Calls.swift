@@ -109,6 +109,11 @@ extension CliqueCommand {
     case .crossings(let crossings):
       sink.write(flag: crossings.isByTime)
       sink.write(UInt64(crossings.limit))
+    case .setProfile(let change): change.write(to: &sink)
+    case .profiles(let people): sink.write(people)
+    case .people(let search):
+      sink.write(search.text)
+      sink.write(UInt64(search.limit))
     }
   }
 
@@ -151,6 +156,9 @@ extension CliqueCommand {
     case .leave: self = .leave(place: try reader.readString())
     case .invisible: self = .invisible(try reader.readFlag())
     case .crossings: self = .crossings(.init(isByTime: try reader.readFlag(), limit: Int(try reader.readLimit())))
+    case .setProfile: self = .setProfile(try ProfileChange(from: &reader))
+    case .profiles: self = .profiles(try reader.readStrings())
+    case .people: self = .people(.init(text: try reader.readString(), limit: Int(try reader.readLimit())))
     }
   }
 }

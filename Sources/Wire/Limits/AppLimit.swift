@@ -49,6 +49,9 @@ public enum AppLimit: String, Sendable, CaseIterable {
   /// Fixed: characters and bytes of a caption.
   case stateCaption = "state.caption"
   case pushChanges = "push.max_changes_per_minute"
+  case cliqueProfileChangesPerDay = "clique.max_profile_changes_per_day"
+  /// Fixed: characters of a name, and of another field of a profile.
+  case cliqueProfileText = "clique.profile_text"
 
   /// The name in metrics and logs: `clique_max_places`.
   public var name: String { String(rawValue.map { $0 == "." ? "_" : $0 }) }

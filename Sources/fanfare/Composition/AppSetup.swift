@@ -30,6 +30,9 @@ enum AppSetup {
       groupsPerDay: clique.maxGroupsPerDay, invitationsPerDay: clique.maxInvitationsPerDay,
       blocksPerDay: clique.maxBlocksPerDay, visitsPerDay: clique.maxVisitsPerDay,
       requiresPlaceToken: clique.requirePlaceToken)
+    rules.profileFields = clique.profileFields
+    rules.profileChangesPerDay = clique.maxProfileChangesPerDay
+    rules.knownUsersOnly = clique.knownUsersOnly
     rules.notifies = settings.push.notifications
     return Clique(rules)
   }

@@ -6,8 +6,8 @@ import Foundation
 /// full case folding of Unicode, as far as `uppercased` and then `lowercased` give it (`ß` is `ss`, `ﬁ` is `fi`, both
 /// forms of sigma are one), on letters that were taken apart from their accents. Marks of other scripts are letters of
 /// their words and stay.
-enum SearchFolding {
-  static func folded(_ text: String) -> String {
+public enum SearchFolding {
+  public static func folded(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
     var folded = String.UnicodeScalarView()
     for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars {
