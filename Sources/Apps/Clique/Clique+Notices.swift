@@ -160,7 +160,7 @@ extension Clique {
     return AppNotification(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
       since: unseen.since, badge: try badge(of: user, view), sender: try shownName(of: shown.from, to: user, view),
-      text: shown.text, data: Self.data(id, offset: newest.offset))
+      text: shown.expires == nil ? shown.text : nil, data: Self.data(id, offset: newest.offset))
   }
 
   private static func data(_ id: String, offset: UInt64) -> [String: String] {

@@ -21,6 +21,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case keep(Keep)
   case draft(DraftText)
   case react(React)
+  case disappear(Disappear)
   /// How much is unread.
   case totals
   case report(Report)
@@ -39,6 +40,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
     case draft, totals, react, report
+    case disappear
 
     public var name: String {
       switch self {
@@ -72,6 +74,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .react: "clique.react"
       case .totals: "clique.totals"
       case .report: "clique.report"
+      case .disappear: "clique.disappear"
       }
     }
 
@@ -141,6 +144,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .react: .react
     case .totals: .totals
     case .report: .report
+    case .disappear: .disappear
     case .search: .search
     case .enter: .enter
     case .leave: .leave
