@@ -18,7 +18,8 @@ extension Clique {
     case .blocked: throw refusal(.blockedByYou)
     case .asking, .asked:
       throw ClientError.notAvailable.saying("this is a request; agree on it when the conversation is open")
-    case .ended: throw ClientError.notAvailable.saying("the other has left; write to them to open the conversation again")
+    case .ended:
+      throw ClientError.notAvailable.saying("the other has left; write to them to open the conversation again")
     case .nothing: throw Self.noConversation
     }
     let isHeard = !pair.state.isBlocked(by: side.other)
