@@ -1,3 +1,4 @@
+import Apps
 public import Log
 import Wire
 

@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 

@@ -50,6 +50,7 @@ struct AppSimulationTests {
   private static func run(seed: UInt64, mutation: Mutation? = nil) -> AppWorld {
     let world = AppWorld(seed: seed, mutation: mutation)
     world.hasGroups = true
+    world.hasVanishing = true
     for _ in 0..<1500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }

@@ -41,6 +41,8 @@ struct BlockedViewTests {
     let group = seed % 2 == 0 ? found(world) : nil
     if seed % 3 > 0 { world.ask(Command(method: "clique.enter", data: park), bob) }
     if seed % 3 > 1 { world.ask(Command(method: "clique.enter", data: park), ann[0]) }
+    // What bob has proposed before ann hears no more of him.
+    if seed % 4 == 1 { world.ask(Command(method: "clique.disappear", data: #"{"person":"ann","after":60000}"#), bob) }
     // Bob has the chat open, and leaves it open whatever he does.
     for phone in world.phones where phone.user == "bob" { world.follow(phone, all: true) }
     quiet(world, 300)
@@ -136,7 +138,10 @@ struct BlockedViewTests {
   private static func act(_ phone: Phone, _ group: String?, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
     let pair = AppOracle.chat("ann", "bob").rest
-    switch Int.random(in: 0..<34, using: &random) {
+    switch Int.random(in: 0..<36, using: &random) {
+    case 34, 35:
+      let after = [0, 60_000, 120_000][Int.random(in: 0..<3, using: &random)]
+      world.ask(Command(method: "clique.disappear", data: #"{"person":"bob","after":\#(after)}"#), phone)
     case 24, 25: world.ask(Command(method: "clique.enter", data: park), phone)
     case 26: world.ask(Command(method: "clique.leave", data: park), phone)
     case 27: world.ask(Command(method: "clique.typing", data: #"{"conversation":"\#(pair)"}"#), phone)
