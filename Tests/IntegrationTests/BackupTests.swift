@@ -69,7 +69,7 @@ struct BackupTests {
     let names = try FileManager.default.contentsOfDirectory(atPath: backup.path)
     #expect(names.contains("fanfare.sqlite"))
     // With a key of the hour a backup could still tell what is to be gone after a day.
-    for secret in ["seal.keys", "state.key", "pictures", "search.sqlite", "fanfare.mark"] {
+    for secret in ["seal.keys", "state.key", "vanish.keys", "pictures", "search.sqlite", "fanfare.mark"] {
       #expect(!names.contains(secret), "\(secret) is in the backup")
     }
     for name in names {
