@@ -63,7 +63,8 @@ extension BrokerCore {
     if entries.count == 1, events.isEmpty, notices.isEmpty {
       return try append(alone: entries[0], on: states[0], for: owner, in: &turn)
     }
-    let kept = entries.indices.map { asKept(entries[$0], on: states[$0]) }
+    let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil || $0.vanishes }
+    let kept = isShownOtherwise ? entries.indices.map { asKept(entries[$0], on: states[$0]) } : entries
     let others = events.entries + notices
     let isKept = try store(.together(others.isEmpty ? kept : kept + others), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
@@ -80,8 +81,9 @@ extension BrokerCore {
 
   /// The entry as the log is to keep it. What it says stands there otherwise where the app of the channel wants it so.
   private func asKept(_ entry: LogEntry, on state: BrokerChannel) -> LogEntry {
-    var kept = entry.publication.change?.kept == nil ? entry : entry.asKept
-    guard state.options.app != nil, let app = hosts.host(of: state)?.app else { return kept }
+    if entry.publication.change?.kept != nil { return entry.asKept }
+    guard entry.vanishes, state.options.app != nil, let app = hosts.host(of: state)?.app else { return entry }
+    var kept = entry
     if kept.publication.vanishes != nil { kept.publication = app.sealed(kept.publication, on: state.name) }
     if let edit = kept.edit, edit.replacement.vanishes != nil {
       kept.edit = LogEdit(replacement: app.sealed(edit.replacement, on: state.name), erases: edit.erases)
@@ -224,4 +226,9 @@ extension BrokerCore {
     let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
     links.broadcast(body, to: state.interest, in: &turn)
   }
+}
+
+extension LogEntry {
+  /// Something in it is gone after a time, if the channel is an app's.
+  fileprivate var vanishes: Bool { publication.vanishes != nil || edit?.replacement.vanishes != nil }
 }
