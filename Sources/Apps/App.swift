@@ -56,6 +56,16 @@ public protocol App: Sendable {
   /// An entry as subscribers see it, from what the log keeps of it (``AppEntry/kept``).
   func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8]
 
+  /// A publication that is gone after a time (``Publication/vanishes``), as the log is to keep it: with its data, and what
+  /// it was before changes, made unreadable by a key that is destroyed then.
+  func sealed(_ publication: Publication, on channel: ChannelName) -> Publication
+
+  /// Such a publication as it is, from what the log keeps of it; once it may be over, or its key is gone, as one that was
+  /// removed, with its tag.
+  ///
+  /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
+  func opened(_ kept: Publication, on channel: ChannelName, at latest: Int64) -> Publication
+
   /// An entry without what may have ended, while the machine's clock is not confirmed.
   ///
   /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
@@ -155,6 +165,10 @@ extension App {
   public func source(of channel: ChannelName) -> ChannelName? { nil }
 
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
+
+  public func sealed(_ publication: Publication, on channel: ChannelName) -> Publication { publication }
+
+  public func opened(_ kept: Publication, on channel: ChannelName, at latest: Int64) -> Publication { kept }
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
 
@@ -319,7 +333,8 @@ public indirect enum AppEffect: Sendable {
   case erase(key: String)
   /// A publication on a stream channel of the app.
   case publish(AppPublication)
-  /// Changes a publication on a channel of the app; nil data removes it, for everybody.
+  /// Changes a publication on a channel of the app; nil data removes it, for everybody. One that is gone after a time
+  /// (``Publication/vanishes``) is removed whatever it is, also where it tells that another was changed.
   case edit(ChannelName, offset: UInt64, data: [UInt8]?, from: AppConcealment? = nil)
   /// Works out an entry of a map channel again (``App/entry(_:of:_:)``).
   case refresh(ChannelName, key: String, AppTiming)
@@ -377,6 +392,8 @@ public struct AppPublication: Sendable, Equatable {
   public var tags: [String: String]
   /// Two publications with the same key within five minutes count as one.
   public var idempotencyKey: String?
+  /// What two publications with the same key must have in common, where their data holds a time; nil: the data.
+  public var identity: [UInt8]?
 
   public init(
     channel: ChannelName, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:],

@@ -1,3 +1,4 @@
+import Apps
 public import Log
 import Wire
 
@@ -40,7 +41,7 @@ extension BrokerCore {
   private func append(
     alone entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
-    let isKept = try store(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), in: state.store)
+    let isKept = try store(.one(asKept(entry, on: state)), in: state.store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     noteAppended(entry, on: state, isKept: isKept, for: owner, in: &turn)
   }
@@ -62,8 +63,8 @@ extension BrokerCore {
     if entries.count == 1, events.isEmpty, notices.isEmpty {
       return try append(alone: entries[0], on: states[0], for: owner, in: &turn)
     }
-    let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
-    let kept = isShownOtherwise ? entries.map(\.asKept) : entries
+    let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil || $0.vanishes }
+    let kept = isShownOtherwise ? entries.indices.map { asKept(entries[$0], on: states[$0]) } : entries
     let others = events.entries + notices
     let isKept = try store(.together(others.isEmpty ? kept : kept + others), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
@@ -76,6 +77,18 @@ extension BrokerCore {
     hops?.events.telling = trace
     note(events, isKept: isKept, in: &turn)
     hops?.events.telling = nil
+  }
+
+  /// The entry as the log is to keep it. What it says stands there otherwise where the app of the channel wants it so.
+  private func asKept(_ entry: LogEntry, on state: BrokerChannel) -> LogEntry {
+    if entry.publication.change?.kept != nil { return entry.asKept }
+    guard entry.vanishes, state.options.app != nil, let app = hosts.host(of: state)?.app else { return entry }
+    var kept = entry
+    if kept.publication.vanishes != nil { kept.publication = app.sealed(kept.publication, on: state.name) }
+    if let edit = kept.edit, edit.replacement.vanishes != nil {
+      kept.edit = LogEdit(replacement: app.sealed(edit.replacement, on: state.name), erases: edit.erases)
+    }
+    return kept
   }
 
   /// - Returns: true where the entries may be delivered now; false where the log answers later.
@@ -213,4 +226,9 @@ extension BrokerCore {
     let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
     links.broadcast(body, to: state.interest, in: &turn)
   }
+}
+
+extension LogEntry {
+  /// Something in it is gone after a time, if the channel is an app's.
+  fileprivate var vanishes: Bool { publication.vanishes != nil || edit?.replacement.vanishes != nil }
 }

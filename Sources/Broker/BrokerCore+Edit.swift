@@ -108,25 +108,35 @@ extension BrokerCore {
     _ offset: UInt64, in state: BrokerChannel, by editor: ClientInfo? = nil, _ audience: TagFilter? = nil,
     in turn: inout Turn
   ) throws(ClientError) -> Publication {
+    let original = try standing(offset, in: state, in: &turn)
+    if let editor, let audience, !audience.matches(original.shown(to: editor.user)) { throw .notFound(offset) }
+    guard original.tags["edits"] == nil, original.tags["deletes"] == nil else { throw .notChangeable(offset) }
+    return original
+  }
+
+  /// The publication that an app changes or removes, as it will be once every change under way is on disk.
+  ///
+  /// - Throws: as ``changeable(_:in:in:)``, and where the publication was removed. One whose time is over
+  ///   (``Publication/vanishes``) is removed whatever it is.
+  func kept(
+    _ offset: UInt64, removing: Bool, in state: BrokerChannel, in turn: inout Turn
+  ) throws(ClientError) -> Publication {
+    let original = try standing(offset, in: state, in: &turn)
+    if removing, original.vanishes != nil { return original }
+    if ["edits", "deletes", "deleted"].contains(where: { original.tags[$0] != nil }) { throw .notChangeable(offset) }
+    return original
+  }
+
+  private func standing(
+    _ offset: UInt64, in state: BrokerChannel, in turn: inout Turn
+  ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
     let range = LogRange(since: offset - 1, through: offset, limit: 1, notBefore: oldest(in: state, at: turn.time))
     guard let stored = try read(range, of: state, in: &turn).publications.first, stored.offset == offset else {
       throw .notFound(offset)
     }
-    let original = state.editsUnderWay[offset]?.replacement ?? stored
-    if let editor, let audience, !audience.matches(original.shown(to: editor.user)) { throw .notFound(offset) }
-    guard original.tags["edits"] == nil, original.tags["deletes"] == nil else { throw .notChangeable(offset) }
-    return original
-  }
-
-  /// The publication that an app changes, as it will be once every change under way is on disk.
-  ///
-  /// - Throws: as ``changeable(_:in:in:)``, and where the publication was removed.
-  func kept(_ offset: UInt64, in state: BrokerChannel, in turn: inout Turn) throws(ClientError) -> Publication {
-    let original = try changeable(offset, in: state, in: &turn)
-    if original.tags["deleted"] != nil { throw .notChangeable(offset) }
-    return original
+    return state.editsUnderWay[offset]?.replacement ?? stored
   }
 
   // MARK: Under way
@@ -154,8 +164,10 @@ struct EditPlan {
   /// - Parameters:
   ///   - data: the new payload; nil: the publication is removed, for everybody.
   ///   - concealment: the users whom an app keeps the change from.
+  ///   - isApps: the publication is an app's.
   init(
-    original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64, from concealment: AppConcealment? = nil
+    original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64, from concealment: AppConcealment? = nil,
+    isApps: Bool = false
   ) {
     var replacement = original
     replacement.data = data ?? BrokerCore.noData
@@ -163,8 +175,19 @@ struct EditPlan {
     var former = FormerVersions(original.tags[FormerVersions.tag])
     former.keep(original, for: data == nil ? [] : concealment?.users ?? [])
     replacement.tags[FormerVersions.tag] = former.text
-    edit = LogEdit(replacement: replacement)
     var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
+    if isApps {
+      // What tells of a change holds the new text, and goes with what it changes.
+      if data == nil { replacement.tags[Publication.vanishesTag] = nil }
+      if data != nil { tags[Publication.vanishesTag] = original.tags[Publication.vanishesTag] }
+      // What told of a change, and is removed, tells from now on that the message was.
+      if data == nil, let target = original.tags["edits"] ?? original.tags["deletes"] {
+        replacement.tags["edits"] = nil
+        replacement.tags["deletes"] = target
+        replacement.tags["deleted"] = nil
+      }
+    }
+    edit = LogEdit(replacement: replacement)
     // Whoever may not see the publication must not get the notice that it was changed.
     for tag in Publication.audienceTags { tags[tag] = original.tags[tag] }
     if let concealment { tags.merge(concealment.tags) { $1 } }

@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 
@@ -60,11 +61,23 @@ extension BrokerCore {
   func read(
     _ range: LogRange, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> (publications: [Publication], through: UInt64) {
-    if let known = turn.page(of: state.name, range) { return known }
+    if let known = turn.page(of: state.name, range) {
+      return (opened(known.publications, on: state.name, state.options, at: turn.time), known.through)
+    }
     guard case .page(let page) = try stores.ask(.page(state.name, range), of: state.store, in: &turn) else {
       preconditionFailure("a store answers with a page where it is asked for one")
     }
-    return (page, range.through)
+    return (opened(page, on: state.name, state.options, at: turn.time), range.through)
+  }
+
+  /// Publications as people read them, from what the log keeps. All that is read of streams for anybody comes through
+  /// here.
+  func opened(
+    _ kept: [Publication], on name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
+  ) -> [Publication] {
+    guard options.app != nil, kept.contains(where: { $0.vanishes != nil }), let app = hosts.host(of: options)?.app
+    else { return kept }
+    return kept.map { $0.vanishes == nil ? $0 : app.opened($0, on: name, at: time.latest) }
   }
 }
 

@@ -82,6 +82,13 @@ public struct FormerVersions: Sendable, Equatable {
     return kept
   }
 
+  /// The versions with other data, for the same users.
+  public func mapData(_ change: ([UInt8]) -> [UInt8]) -> FormerVersions {
+    var changed = self
+    for index in versions.indices { changed.versions[index].data = change(versions[index].data) }
+    return changed
+  }
+
   func version(for user: String) -> Version? {
     versions.first { $0.users.contains { $0.hasSameBytes(as: user) } }
   }

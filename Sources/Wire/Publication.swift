@@ -109,8 +109,16 @@ extension Publication {
     var copy = self
     for tag in Self.audienceTags { copy.tags[tag] = nil }
     copy.tags[FormerVersions.tag] = nil
+    copy.tags[Self.vanishesTag] = nil
     return copy
   }
+
+  /// Tag of an app's publications that are gone after a time: when, in milliseconds since 1970. The log keeps what they say
+  /// under a key that is destroyed then. No client sees the tag.
+  public static let vanishesTag = "vanishes"
+
+  /// When the publication of an app is gone, in milliseconds since 1970; nil: it stays.
+  public var vanishes: Int64? { tags.isEmpty ? nil : tags[Self.vanishesTag].flatMap { Int64($0) } }
 }
 
 /// Who stands behind a connection, as presence, joins, leaves and publications show it to others.

@@ -172,6 +172,7 @@ struct AppLimitTests {
       .cliqueReportsPerDay, .cliqueReports, .cliqueReportText,  // CliqueReportTests shows them.
       .pushChanges,  // NoticeDeviceTests shows it.
       .cliqueProfileChangesPerDay, .cliqueProfileText,  // CliqueProfileTests shows them.
+      .cliqueDisappearTimes,  // CliqueVanishingTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

@@ -50,7 +50,9 @@ struct CliquePropertyTests {
 
   /// What bob does next, as method and JSON.
   private func step(_ random: inout CliqueRandom, _ count: Int, id: String) -> (String, String) {
-    switch Int.random(in: 0..<18, using: &random) {
+    switch Int.random(in: 0..<20, using: &random) {
+    case 18, 19:
+      ("disappear", #"{"person":"ann","after":\#([0, 60_000, 3_600_000, 3_600_000, 86_400_000][count % 5])}"#)
     case 16, 17:
       ("react", #"{"conversation":"\#(id)","offset":\#(1 + count % 5),"reaction":"\#(count % 4 == 0 ? "" : "👍")"}"#)
     case 0...4: ("send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
@@ -73,7 +75,9 @@ struct CliquePropertyTests {
     try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
     switch beginning {
     case 1: try scene.call("ann", "send", #"{"to":"bob","text":"from ann"}"#)
-    case 2: _ = try scene.befriend("ann", "bob")
+    case 2:
+      _ = try scene.befriend("ann", "bob")
+      try scene.call("ann", "disappear", #"{"person":"bob","after":3600000}"#)
     case 3:
       _ = try scene.befriend("bob", "ann")
       try scene.call("ann", "disconnect", #"{"person":"bob"}"#)
@@ -126,6 +130,7 @@ struct CliquePropertyTests {
       let reply = try scene.call("ann", "group.create", #"{"members":["bob","eve"]}"#)
       id = String(reply.split(separator: "\"")[3])
       try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
+      if seed % 2 == 0 { try scene.call("ann", "disappear", #"{"conversation":"\#(id)","after":7200000}"#) }
       try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
       try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
       try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":1,"reaction":"👍"}"#)
@@ -181,7 +186,7 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     let method = random.pick([
       "send", "send", "send", "send", "accept", "accept", "decline", "block", "unblock", "unblock", "disconnect",
-      "read", "time", "draft", "profile.set",
+      "read", "time", "draft", "profile.set", "disappear",
     ])
     switch method {
     case "send", "draft": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
@@ -189,6 +194,9 @@ struct CliquePropertyTests {
     case "read":
       let top = try scene.top(of: try ChannelName("clique.chat:\(id)"))
       _ = try scene.said(user, method, #"{"conversation":"\#(id)","offset":\#(top)}"#)
+    case "disappear":
+      let after = random.pick([0, 60_000, Self.hour, Self.hour])
+      _ = try scene.said(user, method, #"{"person":"\#(other)","after":\#(after)}"#)
     case "time": try scene.pass(random.pick([1, Self.hour, 10 * 24 * Self.hour, 20 * 24 * Self.hour]))
     default: _ = try scene.said(user, method, #"{"person":"\#(other)"}"#)
     }
@@ -212,7 +220,7 @@ struct CliquePropertyTests {
       let pair = try scene.record(Clique.Pair.self, Clique.Key.pair(id)) ?? Clique.Pair("ann", "bob")
       let states = try ["ann", "bob"].map { try scene.state($0, id) ?? "-" }
       if pair.state.isBlocked {
-        for message in (scene.streams.values.first ?? []).dropFirst(known) {
+        for message in (scene.streams.values.first ?? []).dropFirst(known) where Clique.isMessage(message) {
           let author = try #require(pair.side(of: message.info?.user ?? ""))
           if !pair.state.isBlocked(by: author.other) { continue }
           unheard.insert(String(decoding: message.data, as: UTF8.self))
@@ -284,7 +292,8 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "search", "enter",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "disappear", "search",
+    "enter",
     "leave",
     "invisible", "crossings", "profile.set", "profiles", "people", "nothing",
   ]
@@ -301,7 +310,8 @@ struct CliquePropertyTests {
       #"{"text":"hi","person":"bob","limit":9223372036854775807}"#, #"{"place":"café","on":true,"order":"time"}"#,
       #"{"a":[1,{"b":[]}],"to":null,"text":{"x":"}"},"conversation":["g"]}"#, "", "[]", "{}", "nul", "{\"text\":\"\\",
       #"{"name":"\u202eé\u0000","fields":{"university":"x","b":null},"picture":null,"people":["bob","eve"]}"#,
-      #"{"conversation":"g","text":"x","offset":-1}"#, #"{"person":"bob","reason":"spam","text":"é","offset":2}"#,
+      #"{"conversation":"g","text":"x","offset":-1}"#, #"{"person":"bob","after":60000}"#,
+      #"{"conversation":"\#(id)","after":0}"#, #"{"person":"bob","reason":"spam","text":"é","offset":2}"#,
     ]
     for _ in 0..<300 {
       var bytes = Array(random.pick(valid).utf8)

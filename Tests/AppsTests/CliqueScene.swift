@@ -9,7 +9,11 @@ import Wire
 final class CliqueScene: AppView {
   let app: Clique
   var now: Int64 = 1_700_000_000_000
+  /// How much later it may be, as while the machine's clock is not confirmed.
+  var doubt: Int64 = 0
+  var latest: Int64 { now + doubt }
   private(set) var records: [String: (data: Data, due: Int64?)] = [:]
+  /// As the log keeps them.
   private(set) var streams: [ChannelName: [Publication]] = [:]
   private(set) var maps: [ChannelName: [String: AppEntry]] = [:]
   private(set) var readmitted: [String] = []
@@ -17,6 +21,8 @@ final class CliqueScene: AppView {
   private(set) var changes: [(channel: ChannelName, text: String)] = []
   /// What webhooks were told.
   private(set) var told: [String] = []
+  /// How often old pages were to be overwritten.
+  private(set) var scrubs = 0
   /// Who was notified of what, and who acknowledged what: `bob clique.message clique.chat:p…`, `bob clique.chat:p…`.
   private(set) var notified: [String] = []
   private(set) var acknowledged: [String] = []
@@ -28,7 +34,7 @@ final class CliqueScene: AppView {
   private(set) var reached: AppLimit?
   var isAskedAgain = false
 
-  init(_ rules: CliqueRules = .init()) { app = Clique(rules) }
+  init(_ rules: CliqueRules = .init(), vault: InvertingVault? = InvertingVault()) { app = Clique(rules, vault: vault) }
 
   // MARK: AppView
 
@@ -41,12 +47,17 @@ final class CliqueScene: AppView {
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { UInt64(streams[channel]?.count ?? 0) }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
-    (streams[channel] ?? []).suffix(count).reversed()
+    stream(channel).suffix(count).reversed()
+  }
+
+  /// What stands on a channel, as it is read now.
+  func stream(_ channel: ChannelName) -> [Publication] {
+    (streams[channel] ?? []).map { app.opened($0, on: channel, at: latest) }
   }
 
   func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? {
     guard let stream = streams[channel], offset > 0, offset <= UInt64(stream.count) else { return nil }
-    return stream[Int(offset) - 1]
+    return app.opened(stream[Int(offset) - 1], on: channel, at: latest)
   }
 
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
@@ -108,7 +119,8 @@ final class CliqueScene: AppView {
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
-      case .refresh, .touch, .scrub, .discardPictures, .push, .unsent: break
+      case .scrub: scrubs += 1
+      case .refresh, .touch, .discardPictures, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -141,15 +153,17 @@ final class CliqueScene: AppView {
   private func publish(_ publication: AppPublication) {
     if let key = publication.idempotencyKey, !published.insert(key).inserted { return }
     let offset = UInt64(streams[publication.channel]?.count ?? 0) + 1
-    streams[publication.channel, default: []].append(
-      Publication(
-        offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags))
+    let entry = Publication(
+      offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags)
+    streams[publication.channel, default: []].append(app.sealed(entry, on: publication.channel))
   }
 
   private func edit(_ channel: ChannelName, _ offset: UInt64, _ data: [UInt8]?, _ concealment: AppConcealment?) {
-    guard var changed = streams[channel]?[Int(offset) - 1] else { return }
+    guard let kept = streams[channel]?[Int(offset) - 1] else { return }
+    var changed = app.opened(kept, on: channel, at: latest)
     var tags = changed.tags.filter { Publication.audienceTags.contains($0.key) }
     tags[data == nil ? "deletes" : "edits"] = String(offset)
+    if data != nil { tags[Publication.vanishesTag] = changed.tags[Publication.vanishesTag] }
     tags.merge(concealment?.tags ?? [:]) { $1 }
     publish(AppPublication(channel: channel, data: data ?? Array("null".utf8), info: changed.info, tags: tags))
     var former = FormerVersions(changed.tags[FormerVersions.tag])
@@ -157,15 +171,19 @@ final class CliqueScene: AppView {
     changed.data = data ?? Array("null".utf8)
     changed.tags[data == nil ? "deleted" : "edited"] = String(now)
     changed.tags[FormerVersions.tag] = former.text
-    streams[channel]?[Int(offset) - 1] = changed
+    if data == nil { changed.tags[Publication.vanishesTag] = nil }
+    if data == nil, let target = changed.tags["edits"] ?? changed.tags["deletes"] {
+      (changed.tags["edits"], changed.tags["deletes"], changed.tags["deleted"]) = (nil, target, nil)
+    }
+    streams[channel]?[Int(offset) - 1] = app.sealed(changed, on: channel)
   }
 
   /// The author changes what they published, or removes it. As the broker does, which looks first whether it is theirs.
   func change(_ user: String, _ id: String, _ offset: UInt64, _ json: String?) throws {
     let channel = try ChannelName("clique.chat:\(id)")
     guard try isAdmitted(user, channel.string) else { throw ClientError.permissionDenied }
-    guard offset > 0, offset <= streams[channel]?.count ?? 0, let original = streams[channel]?[Int(offset) - 1],
-      original.info?.user == user, ["edits", "deletes", "deleted"].allSatisfy({ original.tags[$0] == nil })
+    guard let original = try publication(offset, of: channel), original.info?.user == user,
+      ["edits", "deletes", "deleted"].allSatisfy({ original.tags[$0] == nil })
     else { throw ClientError.badRequest }
     let decision = try app.edit(
       AppEdit(
@@ -204,7 +222,7 @@ final class CliqueScene: AppView {
     let channel = try ChannelName("clique.chat:\(id)")
     guard try isAdmitted(user, channel.string) else { return nil }
     let audience = try app.admit(user, to: channel, self).audience
-    return (streams[channel] ?? []).map { $0.shown(to: user) }.filter { audience?.passes($0) ?? true }
+    return stream(channel).map { $0.shown(to: user) }.filter { audience?.passes($0) ?? true }
       .map(\.withoutAudienceTags)
   }
 
@@ -223,9 +241,11 @@ final class CliqueScene: AppView {
     let call = AppCall(command, caller: ClientInfo(user: user, client: "c"), key: .text(""))
     guard case .search(let search) = try app.call(call, self).answer else { return [] }
     return search.channels.flatMap { channel in
+      // The index looks at what the log keeps.
       (streams[channel] ?? []).map { $0.shown(to: search.reader ?? "") }.filter { publication in
         let isMessage = ["edits", "deletes", "deleted"].allSatisfy { publication.tags[$0] == nil }
-        return isMessage && String(decoding: publication.data, as: UTF8.self).contains(text)
+        return isMessage && publication.vanishes == nil
+          && String(decoding: publication.data, as: UTF8.self).contains(text)
           && search.audience?.passes(publication) ?? true && search.audiences[channel]?.passes(publication) ?? true
       }.map { "\(channel) \($0.offset)" }
     }

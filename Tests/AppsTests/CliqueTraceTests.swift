@@ -88,6 +88,8 @@ struct CliqueTraceTests {
     case 1: try scene.call("ann", "send", #"{"to":"bob","text":"m by ann"}"#)
     case 2, 3:
       _ = try scene.befriend("ann", "bob")
+      // What ann proposed before she went silent, or blocked him.
+      if seed % 2 == 0 { try scene.call("ann", "disappear", #"{"person":"bob","after":3600000}"#) }
       try scene.call("ann", "send", #"{"to":"bob","text":"m by ann"}"#)
       let reply = try scene.call("eve", "group.create", #"{"members":["ann","bob"]}"#, key: "begin")
       world.groups.append(String(reply.split(separator: "\"")[3]))
@@ -99,6 +101,8 @@ struct CliqueTraceTests {
     try scene.pass(20 * Self.minute)
   }
 
+  private static let times: [Int64] = [0, 60_000, 3_600_000, 3_600_000, 24 * 3_600_000]
+
   /// What bob or eve does next: user, method and JSON.
   private func step(
     _ random: inout CliqueRandom, _ count: Int, _ world: World, _ course: Course
@@ -106,7 +110,9 @@ struct CliqueTraceTests {
     let user = random.pick(["bob", "bob", "bob", "eve"])
     let id = random.pick([world.pair] + world.groups)
     let place = #"{"place":"\#(random.pick(["park", "café", "town"]))"}"#
-    switch Int.random(in: 0..<24, using: &random) {
+    switch Int.random(in: 0..<27, using: &random) {
+    case 24, 25: return ("bob", "disappear", #"{"person":"ann","after":\#(random.pick(Self.times))}"#)
+    case 26: return (user, "disappear", #"{"conversation":"\#(id)","after":\#(random.pick(Self.times))}"#)
     case 22: return (user, "profile.set", #"{"name":"\#(user) \#(count)"}"#)
     case 23: return (user, "profile.set", #"{"fields":{"university":"\#(count % 2 == 0 ? "" : "Y")"}}"#)
     case 0...3: return ("bob", "send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)

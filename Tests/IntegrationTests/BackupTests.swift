@@ -68,8 +68,8 @@ struct BackupTests {
   private static func checkContents(of backup: URL) throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: backup.path)
     #expect(names.contains("fanfare.sqlite"))
-    // A backup that held an hour's key could unseal what is to be gone after a day.
-    for secret in ["seal.keys", "state.key", "pictures", "search.sqlite", "fanfare.mark"] {
+    // With a key of the hour a backup could still tell what is to be gone after a day.
+    for secret in ["seal.keys", "state.key", "vanish.keys", "pictures", "search.sqlite", "fanfare.mark"] {
       #expect(!names.contains(secret), "\(secret) is in the backup")
     }
     for name in names {

@@ -99,7 +99,8 @@ struct AppOracle {
     var complaints: [String] = []
     let channel = Self.chat(pair.a, pair.b)
     let kept = ledger.channels[channel]?.kept ?? []
-    let new = kept.filter { $0.offset > tops[channel] ?? 0 }
+    // What is over is removed whatever stands between the two.
+    let new = kept.filter { $0.offset > tops[channel] ?? 0 && $0.tags["deletes"] == nil }
     tops[channel] = kept.last?.offset ?? 0
     if pair.state.standing == .active, before.state.standing != .active {
       let texts = new.map { Self.object($0.data)?["text"] as? String ?? "" }
@@ -196,6 +197,9 @@ struct AppCoverage {
   var joined = 0
   var left = 0
   var groupMessages = 0
+  /// Messages that were to disappear, and those that were gone in the end.
+  var vanishing = 0
+  var vanished = 0
 
   mutating func add(_ other: AppCoverage) {
     messages += other.messages
@@ -222,6 +226,8 @@ struct AppCoverage {
     joined += other.joined
     left += other.left
     groupMessages += other.groupMessages
+    vanishing += other.vanishing
+    vanished += other.vanished
   }
 
   /// The things that never happened.

@@ -52,6 +52,7 @@ struct AppSimulationTests {
     world.hasGroups = true
     // Every second one, so that groups are founded under faults, too.
     if seed % 2 == 0 { world.beginInGroup() }
+    world.hasVanishing = true
     for _ in 0..<1500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }

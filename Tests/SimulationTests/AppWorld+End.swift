@@ -25,6 +25,7 @@ extension AppWorld {
       passTime(300)
       runUntilQuiet()
     }
+    settleVanishing()
   }
 
   func runUntilQuiet() {
@@ -66,6 +67,7 @@ extension AppWorld {
     judgeAcknowledgements()
     judgeLists()
     judgeGroups()
+    judgeVanishing()
     if let log { for complaint in ledger.compare(log.store) { fail(complaint) } }
     for channel in ledger.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
   }
@@ -107,7 +109,12 @@ extension AppWorld {
   private func judgeAcknowledgements() {
     for acknowledged in oracle.acknowledged {
       let kept = ledger.channels[acknowledged.channel]?.kept ?? []
-      let places = kept.filter { AppOracle.object($0.data)?["text"] as? String == acknowledged.text }.map(\.offset)
+      if let there = kept.first(where: { $0.offset == acknowledged.offset }), isGone(there, on: acknowledged.channel) {
+        continue
+      }
+      let opened = kept.map { clique.opened($0, on: acknowledged.channel, at: wall) }
+      let messages = opened.filter { $0.tags["edits"] == nil }
+      let places = messages.filter { AppOracle.object($0.data)?["text"] as? String == acknowledged.text }.map(\.offset)
       if places != [acknowledged.offset] {
         fail("\(acknowledged.text) was acknowledged as \(acknowledged.offset) of \(acknowledged.channel): \(places)")
       }
@@ -116,7 +123,7 @@ extension AppWorld {
 
   /// Checks that lists show what would be worked out from the records now.
   private func judgeLists() {
-    let view = DiskView(ledger: ledger, now: wall)
+    let view = DiskView(ledger: ledger, now: wall, clique: clique)
     for (a, b) in AppOracle.couples {
       for user in [a, b] {
         let id = Clique.Pair(a, b).id
@@ -154,6 +161,7 @@ extension AppWorld {
       let pair = AppOracle.record(Clique.Pair.self, "pair/" + Clique.Pair(a, b).id, ledger, of: "clique")
       if let pair, !pair.waiting.isEmpty { fail("\(pair.waiting.count) messages wait for ever") }
     }
+    judgeVanished()
     for (name, channel) in ledger.channels {
       for entry in channel.entries.values where String(decoding: entry.data, as: UTF8.self).contains("secret-") {
         fail("\(name) still holds a secret")
@@ -174,10 +182,12 @@ extension AppWorld {
 final class DiskView: AppView {
   let ledger: Ledger
   let now: Int64
+  let clique: Clique
 
-  init(ledger: Ledger, now: Int64) {
+  init(ledger: Ledger, now: Int64, clique: Clique) {
     self.ledger = ledger
     self.now = now
+    self.clique = clique
   }
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
@@ -187,6 +197,6 @@ final class DiskView: AppView {
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { ledger.channels[channel]?.top ?? 0 }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
-    (ledger.channels[channel]?.kept ?? []).suffix(count).reversed()
+    (ledger.channels[channel]?.kept ?? []).suffix(count).reversed().map { clique.opened($0, on: channel, at: now) }
   }
 }

@@ -62,8 +62,9 @@ extension AppWorld {
       let data = #"{"conversation":"\#(id)","lifetime":\#(lifetime),"uses":\#(random.chance(50) ? 1 : 3)}"#
       ask(Command(method: "clique.group.link", data: data), phone)
     case 73..<83: joinGroup(phone)
-    case 83..<89: ask(Command(method: "clique.group.leave", data: #"{"conversation":"\#(id)"}"#), phone)
-    case 89..<92: ask(Command(method: "clique.group.revoke", data: #"{"conversation":"\#(id)"}"#), phone)
+    case 83..<88: ask(Command(method: "clique.group.leave", data: #"{"conversation":"\#(id)"}"#), phone)
+    case 88 where hasVanishing: vanishInGroup(phone, id)
+    case 88..<92: ask(Command(method: "clique.group.revoke", data: #"{"conversation":"\#(id)"}"#), phone)
     case 92..<95:
       let data = #"{"conversation":"\#(id)","name":"\#(newText("name"))"}"#
       ask(Command(method: "clique.group.rename", data: data), phone)
@@ -127,7 +128,7 @@ extension AppWorld {
   /// Checks that groups, their members' records, their lists and what their phones got fit together.
   func judgeGroups() {
     guard hasGroups else { return }
-    let view = DiskView(ledger: ledger, now: wall)
+    let view = DiskView(ledger: ledger, now: wall, clique: clique)
     let keys = ledger.channels[AppOracle.name("clique.records:all")]?.entries.keys.filter { $0.hasPrefix("group/") }
     let ids = (keys ?? []).map { String($0.dropFirst("group/".count)) }.sorted()
     for id in ids {

@@ -106,6 +106,7 @@ extension AppWorld {
     let others = Self.people.filter { $0 != phone.user }
     let other = others[Int.random(in: 0..<others.count, using: &random)]
     if hasGroups, random.chance(groupShare) { return actInGroup(phone, other) }
+    if hasVanishing, random.chance(8) { return vanish(phone, other) }
     let person = #"{"person":"\#(other)"}"#
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<36: say(phone, other)

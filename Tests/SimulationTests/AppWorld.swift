@@ -42,6 +42,8 @@ final class AppWorld {
   var hasGroups = false
   /// Of a hundred things that people do, how many are about groups.
   var groupShare = 12
+  /// People agree on messages that disappear.
+  var hasVanishing = false
   /// Links into groups that somebody has got.
   var groupLinks: [String] = []
   /// Channels that a phone follows beside those that every phone does.
@@ -79,7 +81,7 @@ final class AppWorld {
     stateRules.recordLimit = 8000
     stateRules.uploadGrace = 2000
     stateRules.pictureLifetime = 15_000
-    clique = Clique(cliqueRules)
+    clique = Clique(cliqueRules, vault: InvertingVault())
     state = StateApp(rules: stateRules, vault: SimulatedVault())
     var table = NamespaceTable()
     table.add(clique.namespaces, of: clique.name)

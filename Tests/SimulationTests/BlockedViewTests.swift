@@ -46,6 +46,8 @@ struct BlockedViewTests {
     let group = seed % 2 == 0 ? found(world) : nil
     if seed % 3 > 0 { world.ask(Command(method: "clique.enter", data: park), bob) }
     if seed % 3 > 1 { world.ask(Command(method: "clique.enter", data: park), ann[0]) }
+    // What bob has proposed before ann hears no more of him.
+    if seed % 4 == 1 { world.ask(Command(method: "clique.disappear", data: #"{"person":"ann","after":60000}"#), bob) }
     // Bob has the chat open, and leaves it open whatever he does.
     for phone in world.phones where phone.user == "bob" { world.follow(phone, all: true) }
     quiet(world, 300)
@@ -151,9 +153,12 @@ struct BlockedViewTests {
   private static func act(_ phone: Phone, _ group: String?, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
     let pair = AppOracle.chat("ann", "bob").rest
-    switch Int.random(in: 0..<36, using: &random) {
+    switch Int.random(in: 0..<38, using: &random) {
     case 34: world.ask(Command(method: "clique.profiles", data: #"{"people":["bob","cat"]}"#), phone)
     case 35: world.ask(Command(method: "clique.people", data: #"{"text":"bob"}"#), phone)
+    case 36, 37:
+      let after = [0, 60_000, 120_000][Int.random(in: 0..<3, using: &random)]
+      world.ask(Command(method: "clique.disappear", data: #"{"person":"bob","after":\#(after)}"#), phone)
     case 24, 25: world.ask(Command(method: "clique.enter", data: park), phone)
     case 26: world.ask(Command(method: "clique.leave", data: park), phone)
     case 27: world.ask(Command(method: "clique.typing", data: #"{"conversation":"\#(pair)"}"#), phone)

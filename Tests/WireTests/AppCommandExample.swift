@@ -41,6 +41,8 @@ enum AppCommandExample {
     ("clique.react", #"{"conversation":"\#(group)","offset":9223372036854775807,"reaction":""}"#),
     ("clique.report", #"{"person":"bob","reason":"spam"}"#),
     ("clique.report", #"{"conversation":"\#(group)","offset":7,"reason":"other","text":"see \"this\""}"#),
+    ("clique.disappear", #"{"person":"bob","after":60000}"#),
+    ("clique.disappear", #"{"conversation":"\#(group)","after":0}"#),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),

@@ -21,9 +21,10 @@ extension Clique {
       AppEffect.edit(edit.channel, offset: edit.original.offset, data: data, from: concealment)
     }
     if data == nil {
-      let users = PairState.Side.allCases.filter { pair[mark: $0].hasReacted ?? false }.map(pair.user)
-      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
-      return AppDecision([change(nil), .touch(id)] + gone + acknowledged([pair.user(side.other)], in: id))
+      let draft = CliqueDraft(view)
+      try remove(
+        [edit.original.offset], in: id, edit.channel, reacted: pair.reacted, readers: [pair.user(side.other)], draft)
+      return draft.decision()
     }
     let isSeen = edit.original.tags[Tag.only] == nil
     guard isSeen, pair.state.isBlocked(by: side.other) else {
@@ -43,11 +44,10 @@ extension Clique {
     else { throw Self.noConversation }
     if data == nil {
       let users = group.members.filter { $0.mark.hasReacted ?? false }.map(\.user)
-      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
       let readers = group.present.map(\.user).filter { !$0.hasSameBytes(as: edit.editor.user) }
-      return AppDecision(
-        [.edit(edit.channel, offset: edit.original.offset, data: nil), .touch(id)] + gone
-          + acknowledged(readers, in: id))
+      let draft = CliqueDraft(view)
+      try remove([edit.original.offset], in: id, edit.channel, reacted: users, readers: readers, draft)
+      return draft.decision()
     }
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
     var concealment: AppConcealment?
@@ -78,6 +78,7 @@ extension Clique {
       if let reply = try? original.number("reply") { writer.write("reply", reply) }
       if let from = try? original.string("from") { writer.write("from", from) }
       if let sent = try? original.number("sent") { writer.write("sent", sent) }
+      if let expires = edit.original.vanishes { writer.write("expires", expires) }
     }
     return writer.bytes
   }

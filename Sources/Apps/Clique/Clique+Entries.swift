@@ -117,6 +117,7 @@ extension Clique {
       writer.write("unread", newest.unread)
       writer.write("read", mark.unreadFrom)
       write(mark.keeping, newest: last?.offset, &writer)
+      if sight == .active { write(pair.vanishing, for: side, of: pair, &writer) }
       if sight == .active { try writeCrossing(user, other, &writer, view) }
       writer.close()
       let changed = sight == .active ? pair.openedAt : pair.endedAt
@@ -154,12 +155,14 @@ extension Clique {
     writer.write("unread", newest.unread)
     writer.write("read", mark.unreadFrom)
     write(mark.keeping, newest: last?.offset, &writer)
+    if let after = group.vanishesAfter { writer.write("disappear", after) }
     writer.close()
     return AppEntry(data: writer.bytes, score: max(group.createdAt, last?.time ?? 0))
   }
 
   private func write(_ last: Preview, _ writer: inout JSONWriter) {
-    writer.write("last", cut(last.text))
+    // The list and its changes are kept for longer than a message that disappears, so its text is not among them.
+    if let expires = last.expires { writer.write("expires", expires) } else { writer.write("last", cut(last.text)) }
     writer.write("from", last.from)
     writer.write("time", last.time)
   }
@@ -175,6 +178,11 @@ extension Clique {
   }
 
   func preview(of publication: Publication) -> Preview {
+    if let expires = publication.vanishes {
+      return Preview(
+        text: "", from: publication.info?.user ?? "", time: publication.time, offset: publication.offset,
+        expires: expires)
+    }
     var (text, sent): (String, Int64?) = ("", nil)
     if let arguments = try? CommandFields(publication.data) {
       text = (try? arguments.string("text")) ?? ""

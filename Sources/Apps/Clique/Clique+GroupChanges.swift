@@ -216,7 +216,7 @@ extension Clique {
     if new == old { return }
     draft.write(Key.group(id), new)
     let isShown =
-      old.name != new.name
+      old.name != new.name || old.vanishesAfter != new.vanishesAfter
       || old.members.map { [$0.user, $0.absent ? "1" : "", $0.isAdministrator ? "1" : ""] }
         != new.members.map { [$0.user, $0.absent ? "1" : "", $0.isAdministrator ? "1" : ""] }
     guard isShown else { return }

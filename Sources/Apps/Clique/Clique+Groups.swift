@@ -106,17 +106,22 @@ extension Clique {
     try check(message.characters, isRequest: false)
     if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
     let hidden = group.hidden(from: call.user)
-    let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller,
-      tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
-      idempotencyKey: message.key.published)
+    let after = group.vanishesAfter ?? 0
+    let publication = try vanishing(
+      AppPublication(
+        channel: channel, data: message.payload, info: call.caller,
+        tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
+        idempotencyKey: message.key.published), after: after, at: view.now)
+    let run = after > 0 ? try runBegins(in: id, after: after, from: try view.top(of: channel) + 1, view) : nil
     let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
     if group.members[index].mark.hasDraft ?? false {
       var decision = try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
       decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
+      if let run { decision.effects.append(run) }
       return decision
     }
     var decision = AppDecision([.publish(publication), .touch(id)], reply: reply)
+    if let run { decision.effects.append(run) }
     if rules.notifies {
       decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
     }

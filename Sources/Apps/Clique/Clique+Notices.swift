@@ -166,7 +166,8 @@ extension Clique {
     return AppNotification(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
       since: unseen.since, badge: try badge(of: user, view),
-      sender: try shownName(of: shown.from, to: user, view) ?? shown.from, text: shown.text,
+      sender: try shownName(of: shown.from, to: user, view) ?? shown.from,
+      text: shown.expires == nil ? shown.text : nil,
       data: Self.data(id, offset: newest.offset), unseenSince: unseen.oldest)
   }
 

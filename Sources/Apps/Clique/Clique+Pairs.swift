@@ -42,7 +42,7 @@ extension Clique {
       pair[mark: side].blockedAt = view.now
       if sight == .active || sight == .ended {
         let newest = try newest(try Channels.chat(id), seenBy: call.user, after: 0, counting: false, view)
-        if let last = newest.last, last.offset >= pair[mark: side].last?.offset ?? 0 {
+        if let last = newest.last, last.vanishes == nil, last.offset >= pair[mark: side].last?.offset ?? 0 {
           pair[mark: side].last = preview(of: last)
         }
       }
@@ -148,7 +148,10 @@ extension Clique {
     let isListChanged =
       switch now {
       case .asking, .asked: was != now || old.waiting(for: side) != new.waiting(for: side)
-      case .nothing, .active, .ended, .blocked: was != now
+      case .active:
+        was != now || old.vanishesAfter != new.vanishesAfter
+          || old.vanishing?.waiting(for: side)?.shown != new.vanishing?.waiting(for: side)?.shown
+      case .nothing, .ended, .blocked: was != now
       }
     if isListChanged { draft.refresh(try Channels.list(user), key: id, .atomically) }
     if (was == .blocked) != (now == .blocked) {

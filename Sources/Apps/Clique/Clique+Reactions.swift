@@ -99,20 +99,18 @@ extension Clique {
 
   // MARK: Their end
 
-  /// The reactions to a message go with it.
+  /// The reactions to messages go with these.
   ///
   /// - Parameter users: the members who have reacted to anything in the conversation.
   func dropReactions(
-    to offset: UInt64, in id: String, of users: [String], _ view: any AppView
-  ) throws(ClientError) -> [AppEffect] {
-    let draft = CliqueDraft(view)
+    to offsets: Set<UInt64>, in id: String, of users: [String], _ draft: CliqueDraft
+  ) throws(ClientError) {
     for user in users {
       guard let old = try draft.read(Reactions.self, Key.reactions(of: user, in: id)) else { continue }
       var new = old
-      new.list.removeAll { $0.offset == offset }
+      new.list.removeAll { offsets.contains($0.offset) }
       try write(new, over: old, .soon, draft)
     }
-    return draft.effects
   }
 
   /// The reactions of a member who leaves a group go with them.

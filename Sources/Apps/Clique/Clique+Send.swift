@@ -45,15 +45,21 @@ extension Clique {
     let channel = conversation.chat
     if message.extras != nil { try checkExtras(of: message, in: channel, of: [pair.a, pair.b], view) }
     let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
-    let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
-      idempotencyKey: message.key.published)
+    let after = pair.vanishesAfter
+    let publication = try vanishing(
+      AppPublication(
+        channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
+        idempotencyKey: message.key.published), after: after, at: view.now)
+    let top = after > 0 ? try view.top(of: channel) : 0
+    let run = after > 0 ? try runBegins(in: conversation.id, after: after, from: top + 1, view) : nil
     if pair.hasDraft(side) {
       var decision = try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
       decision.effects += notices(of: message, in: pair, by: side, id: conversation.id)
+      if let run { decision.effects.append(run) }
       return decision
     }
     var decision = AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
+    if let run { decision.effects.append(run) }
     if rules.notifies { decision.effects += notices(of: message, in: pair, by: side, id: conversation.id) }
     return decision
   }
@@ -108,7 +114,7 @@ extension Clique {
       try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
       if !seen { pair.hasUnseen = true }
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
-      try publish(message, seen: seen, call, id: id, draft)
+      try publish(message, seen: seen, call, of: pair, id: id, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
       // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
@@ -134,7 +140,7 @@ extension Clique {
     try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
     let top = try open(&pair, id: id, to: state, answeredBy: side, draft)
     let offset = top + 1
-    try publish(message, seen: seen, call, id: id, draft)
+    try publish(message, seen: seen, call, of: pair, id: id, draft)
     pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
     try endDraft(of: call.user, &pair[mark: side], in: id, draft)
     if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
@@ -171,12 +177,15 @@ extension Clique {
   }
 
   private func publish(
-    _ message: CliqueMessage, seen: Bool, _ call: AppCall, id: String, _ draft: CliqueDraft
+    _ message: CliqueMessage, seen: Bool, _ call: AppCall, of pair: Pair, id: String, _ draft: CliqueDraft
   ) throws(ClientError) {
-    draft.publish(
-      AppPublication(
-        channel: try Channels.chat(id), data: message.payload, info: call.caller,
-        tags: Self.tags(of: message, seen ? [:] : [Tag.only: call.user]), idempotencyKey: message.key.published))
+    let (channel, after) = (try Channels.chat(id), pair.vanishesAfter)
+    let publication = AppPublication(
+      channel: channel, data: message.payload, info: call.caller,
+      tags: Self.tags(of: message, seen ? [:] : [Tag.only: call.user]), idempotencyKey: message.key.published)
+    draft.publish(try vanishing(publication, after: after, at: draft.now))
+    let top = try draft.view.top(of: channel)
+    if let run = try runBegins(in: id, after: after, from: top + 1, draft.view) { draft.add(run) }
   }
 
   /// Opens a conversation: publishes the messages that waited in the request, in their order.

@@ -6,8 +6,13 @@ public import Wire
 /// names, and turns the table's outcomes into effects. `docs/CLIQUE.md` describes the app from the phone's side.
 public struct Clique: App {
   public let rules: CliqueRules
+  /// Of messages that disappear; nil: none do.
+  let vault: (any VanishingVault)?
 
-  public init(_ rules: CliqueRules) { self.rules = rules }
+  public init(_ rules: CliqueRules, vault: (any VanishingVault)? = nil) {
+    self.rules = rules
+    self.vault = vault
+  }
 
   public var name: String { "clique" }
 
@@ -110,6 +115,7 @@ public struct Clique: App {
     case .totals: return AppDecision(reply: try totals(of: call.user, view).json)
     case .react(let react): return try self.react(react, call, view)
     case .report(let report): return try self.report(report, call, view)
+    case .disappear(let disappear): return try self.disappear(disappear, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -136,6 +142,7 @@ public struct Clique: App {
     case "draft": try draftIsDue(key, draft)
     case "reactions": try reactionsAreDue(key, draft)
     case "report": try reportIsDue(key, draft)
+    case "vanish": try vanishIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }

@@ -24,6 +24,8 @@ extension Clique {
     var hasUnseen = false
     /// The messages without keys of the last request that was accepted, for their commands that are repeated.
     var opened: [Opened]?
+    /// Whether messages disappear, and what one of the two has proposed; nil: neither.
+    var vanishing: CliqueVanishing?
     var markA = Mark()
     var markB = Mark()
 
@@ -39,7 +41,7 @@ extension Clique {
     var due: Int64? {
       let crossings = crossedFrom.map { $0 + Self.crossingMemory }
       let marks = [markA, markB].flatMap { [$0.lastSeenDue, $0.takenBack?.ends] }
-      return ([timer, crossings] + marks).compactMap(\.self).min()
+      return ([timer, crossings, vanishing?.proposal?.ends] + marks).compactMap(\.self).min()
     }
 
     /// Milliseconds for which ``opened`` is looked at: a gateway repeats a command within seconds.
@@ -93,12 +95,17 @@ extension Clique {
       for side in PairState.Side.allCases where next.asker != side && !next.isBlocked(by: side) {
         self[mark: side].named = nil
       }
+      if next.standing != .active { vanishing = nil }
     }
 
     /// The pair after the timers that have passed, whether or not the record shows it yet.
     func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
+      if pair.vanishing?.proposal != nil {
+        let advanced = pair.vanishing?.advanced(to: now)
+        pair.vanishing = advanced == CliqueVanishing() ? nil : advanced
+      }
       for side in PairState.Side.allCases {
         pair[mark: side].advanceLastSeen(to: now)
         pair[mark: side].advanceTakenBack(to: now)
@@ -186,6 +193,8 @@ extension Clique {
     var from: String
     var time: Int64
     var offset: UInt64
+    /// When the message disappears: its text stands nowhere but in the chat then, and not here. Nil: it stays.
+    var expires: Int64?
   }
 
   /// What is known of one person.
@@ -283,6 +292,8 @@ extension Clique {
     /// How often somebody has come into the group since it was founded; nil: never. What is published has the number as
     /// a tag, so that members read only what was said since they came.
     var term: Int?
+    /// Milliseconds after which messages disappear; nil: they stay.
+    var vanishesAfter: Int64?
     var links: [Link]?
     /// Who was removed, and does not come back by a link.
     var removed: [String]?

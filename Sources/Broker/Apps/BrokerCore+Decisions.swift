@@ -116,7 +116,10 @@ extension BrokerCore {
       switch effect {
       case .publish(let publication): try add(publication, &parts, in: &turn)
       case .edit(let channel, let offset, let data, let concealment):
-        try add(edit: offset, of: channel, data, from: concealment, &parts, in: &turn)
+        // The store is asked for all that is to be changed at once.
+        do throws(ClientError) {
+          try add(edit: offset, of: channel, data, from: concealment, &parts, in: &turn)
+        } catch { if turn.missing.isEmpty { throw error } }
       case .refresh(let channel, let key, .atomically):
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
@@ -127,6 +130,7 @@ extension BrokerCore {
       case .notify(let notice): try add(notice, &parts, in: &turn)
       }
     }
+    if !turn.missing.isEmpty { throw .waits }
     try note(discarded, &parts, of: host, in: &turn)
     // A decision that writes no record, made while records are under way, must fail if they do. So its transaction gets
     // an entry on the records' channel, which removes a key that no record has.
@@ -221,7 +225,7 @@ extension BrokerCore {
     var repeated: Repeated?
     var record: IdempotencyRecord?
     if let key = publication.idempotencyKey {
-      let digest = digest(of: publication.data)
+      let digest = digest(of: publication.identity ?? publication.data)
       let held = state.idempotency[IdentifierKey(key)]
       switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
       case .publish: try channels.checkKeys(publication.info?.user, in: state)
@@ -244,8 +248,9 @@ extension BrokerCore {
     _ parts: inout Assembly, in turn: inout Turn
   ) throws(ClientError) {
     let state = try channel(name, in: &turn)
-    let original = try kept(offset, in: state, in: &turn)
-    let plan = EditPlan(original: original, data: data, editor: nil, at: turn.time.wall, from: concealment)
+    let original = try kept(offset, removing: data == nil, in: state, in: &turn)
+    let plan = EditPlan(
+      original: original, data: data, editor: nil, at: turn.time.wall, from: concealment, isApps: true)
     try add(plan.notice, plan.edit, state, &parts)
   }
 

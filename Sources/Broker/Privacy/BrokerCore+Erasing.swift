@@ -91,7 +91,7 @@ extension BrokerCore {
     let original = state.editsUnderWay[offset]?.replacement ?? stored
     guard users.areNamed(by: original) else { return false }
     guard let next = state.sequencer.peek() else { throw .draining }
-    let plan = ErasurePlan(original, users, at: turn.time.wall)
+    let plan = ErasurePlan(original, users, at: turn.time.wall, isApps: state.options.app != nil)
     var notice = plan.notice
     notice.offset = next
     let entry = entry(notice, nil, edit: plan.edit, of: state, for: .broker)
@@ -180,7 +180,8 @@ struct ErasurePlan {
   /// Its offset is still to be set.
   let notice: Publication
 
-  init(_ original: Publication, _ users: SoughtUsers, at wall: Int64) {
+  /// - Parameter isApps: the publication is an app's.
+  init(_ original: Publication, _ users: SoughtUsers, at wall: Int64, isApps: Bool) {
     let isOwn = users.published(original)
     let tags = users.stripped(original.tags)
     var replacement = original
@@ -196,6 +197,8 @@ struct ErasurePlan {
     edit = LogEdit(replacement: replacement, erases: isOwn)
     var noticeTags = [isOwn ? "deletes" : "edits": String(original.offset)]
     for tag in Publication.audienceTags { noticeTags[tag] = tags[tag] }
+    // What tells of the change says what the publication says, and goes with it.
+    if !isOwn, isApps { noticeTags[Publication.vanishesTag] = tags[Publication.vanishesTag] }
     notice = Publication(time: wall, data: replacement.data, info: replacement.info, tags: noticeTags)
   }
 }

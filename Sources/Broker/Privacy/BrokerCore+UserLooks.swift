@@ -139,8 +139,19 @@ extension BrokerCore {
     }
     guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return false }
     look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
-    if look.kind == .export, isOwn(row, look.sought) { look.export(row) }
+    if look.kind == .export, isOwn(row, look.sought), let row = opened(row, at: turn.time) { look.export(row) }
     return false
+  }
+
+  /// A row as its user reads it; nil: what it said is gone since.
+  private func opened(_ row: TracedRow, at time: BrokerTime) -> TracedRow? {
+    guard row.publication.vanishes != nil, let options = configuration.namespaces.options(for: row.channel),
+      let publication = opened([row.publication], on: row.channel, options, at: time).first
+    else { return row }
+    if ["deleted", "deletes"].contains(where: { publication.tags[$0] != nil }) { return nil }
+    var opened = row
+    opened.publication = publication
+    return opened
   }
 
   /// Whether a row is the user's to have: what the user published, or has set under the own id. In an app's lists a key says

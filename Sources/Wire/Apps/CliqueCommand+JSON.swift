@@ -28,6 +28,7 @@ extension CliqueCommand {
     case .keep: self = .keep(try Keep(fields, try Target(fields, "person", user)))
     case .draft: self = .draft(try DraftText(fields, try Target(fields, "person", user)))
     case .react: self = .react(try React(fields, in: try fields.namedConversation()))
+    case .disappear: self = .disappear(try Disappear(fields, try Target(fields, "person", user)))
     case .totals: self = .totals
     case .report: self = .report(try Report(fields, by: user))
     case .search: self = .search(try Search(fields))

@@ -21,6 +21,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case keep(Keep)
   case draft(DraftText)
   case react(React)
+  case disappear(Disappear)
   /// How much is unread.
   case totals
   case report(Report)
@@ -44,6 +45,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case joinGroup, keep
     case draft, totals, react, report
     case setProfile, profiles, people
+    case disappear
 
     public var name: String {
       switch self {
@@ -80,6 +82,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .setProfile: "clique.profile.set"
       case .profiles: "clique.profiles"
       case .people: "clique.people"
+      case .disappear: "clique.disappear"
       }
     }
 
@@ -149,6 +152,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .react: .react
     case .totals: .totals
     case .report: .report
+    case .disappear: .disappear
     case .search: .search
     case .enter: .enter
     case .leave: .leave

@@ -95,6 +95,9 @@ extension CliqueCommand {
       sink.write(react.conversation)
       sink.write(react.offset)
       sink.write(react.reaction)
+    case .disappear(let disappear):
+      sink.write(disappear.target)
+      sink.write(UInt64(bitPattern: disappear.after))
     case .totals: break
     case .report(let report): report.write(to: &sink)
     case .search(let search):
@@ -144,6 +147,7 @@ extension CliqueCommand {
         .init(
           conversation: try reader.readConversation(), offset: try reader.readNumber(),
           reaction: try reader.readString()))
+    case .disappear: self = .disappear(try Disappear(try reader.readTarget(), afterFrom: &reader))
     case .totals: self = .totals
     case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
     case .report: self = .report(try Report(from: &reader))

@@ -36,6 +36,8 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueReportText = "clique.report_text"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
+  /// Fixed: times after which messages of one conversation disappear that are on their way.
+  case cliqueDisappearTimes = "clique.disappear_times"
   case stateRecorders = "state.max_recorders"
   case stateThreads = "state.max_threads"
   /// Nobody is refused: what is sent beyond the limit is not shown to its receiver. The same of the

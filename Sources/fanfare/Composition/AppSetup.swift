@@ -16,7 +16,8 @@ enum AppSetup {
     return table
   }
 
-  static func clique(_ settings: Settings) -> Clique {
+  /// - Parameter vault: of messages that disappear. Only the broker decides about messages, and needs one.
+  static func clique(_ settings: Settings, vault: (any VanishingVault)? = nil) -> Clique {
     let clique = settings.clique
     var rules = CliqueRules(
       requestMessages: clique.requestMessages, requestCharacters: clique.requestCharacters,
@@ -34,7 +35,7 @@ enum AppSetup {
     rules.profileChangesPerDay = clique.maxProfileChangesPerDay
     rules.knownUsersOnly = clique.knownUsersOnly
     rules.notifies = settings.push.notifications
-    return Clique(rules)
+    return Clique(rules, vault: vault)
   }
 
   static func stateRules(_ settings: Settings) -> StateRules {

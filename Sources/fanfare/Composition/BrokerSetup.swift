@@ -41,7 +41,8 @@ enum BrokerSetup {
     core.openRevocations(in: &turn)
     core.openWebhooks(in: &turn)
     core.openDeletions(in: &turn)
-    if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
+    let vanishing = try settings.clique.enabled ? vanishingVault(for: settings, clock: clock, logger: logger) : nil
+    if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
@@ -55,11 +56,26 @@ enum BrokerSetup {
       poster: try WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
       pictures: AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
-    if let vault {
-      vault.prepareSoon(at: clock.wall())
-      broker.everyMinute = { now in vault.prepareSoon(at: now) }
+    vault?.prepareSoon(at: clock.wall())
+    if vault != nil || vanishing != nil {
+      broker.everyMinute = { now in
+        vault?.prepareSoon(at: now)
+        vanishing?.prepareSoon(at: now)
+      }
     }
     return broker
+  }
+
+  private static func vanishingVault(
+    for settings: Settings, clock: ClockKeeper, logger: Logger
+  ) throws -> FileVanishingVault {
+    do throws(VaultFault) {
+      return try FileVanishingVault(folder: settings.data.directory, now: clock.wall()) { error in
+        logger.error("the keys of messages that disappear could not be made or destroyed: \(error)")
+      }
+    } catch {
+      throw Complaint("\(error)")
+    }
   }
 
   private static func vault(
