@@ -39,6 +39,7 @@ extension CliqueCommand {
       }
       self = .invisible(on)
     case .crossings: self = .crossings(try Crossings(fields))
+    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard: throw .methodNotFound
     }
   }
 
@@ -76,11 +77,15 @@ extension CliqueCommand.Target {
 }
 
 extension CliqueCommand.Send {
-  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …]}`
+  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …],
+  /// "picture": {"id": …, "hash": …}}`, where the text may be left out or empty beside a picture.
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
-    guard let text = try fields.text("text"), !text.raw.isEmpty else {
-      throw .badRequest.saying("`text` is missing or empty; send what you want to say")
+    let said = try fields.text("text")
+    let hasText = said.map { !$0.raw.isEmpty } ?? false
+    if !hasText, !fields.has("picture") {
+      throw .badRequest.saying("`text` is missing or empty; send what you want to say, or a picture")
     }
+    let text = said ?? CommandFields.Text(raw: [], hasEscapes: false)
     let key = CliqueMessageKey(own: try fields.key(), user: user)
     // A command that names a group needs nothing more, whatever else it names.
     if let id = try fields.conversation(), CliqueCommand.isGroup(id) {
@@ -89,7 +94,7 @@ extension CliqueCommand.Send {
       target = try CliqueCommand.Target(fields, "to", user)
     }
     // Nearly all messages have nothing but a target, a text and a key, and are not looked through for more.
-    let isPlain = fields.count <= (key.own.isEmpty ? 2 : 3)
+    let isPlain = hasText && fields.count <= (key.own.isEmpty ? 2 : 3)
     message = CliqueMessage(text, key, isPlain ? nil : try CliqueMessageExtras(fields))
   }
 }

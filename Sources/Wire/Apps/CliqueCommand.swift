@@ -30,6 +30,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case leave(place: String)
   case invisible(Bool)
   case crossings(Crossings)
+  /// Of a gateway itself.
+  case picture(PictureCommand)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
@@ -39,6 +41,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
     case draft, totals, react, report
+    case pictureAdded, pictureUpload, pictureKey, pictureGone, pictureDiscard
 
     public var name: String {
       switch self {
@@ -72,6 +75,11 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .react: "clique.react"
       case .totals: "clique.totals"
       case .report: "clique.report"
+      case .pictureAdded: "clique.picture.added"
+      case .pictureUpload: "clique.picture.upload"
+      case .pictureKey: "clique.picture.key"
+      case .pictureGone: "clique.picture.gone"
+      case .pictureDiscard: "clique.picture.discard"
       }
     }
 
@@ -146,17 +154,24 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .leave: .leave
     case .invisible: .invisible
     case .crossings: .crossings
+    case .picture(let command): command.method
     }
+  }
+
+  /// Whether only a gateway itself gives the command.
+  public var isGateways: Bool {
+    if case .picture = self { true } else { false }
   }
 
   var payloadBytes: Int {
     switch self {
-    case .send(let send): send.message.payload.count
+    case .send(let send): send.message.payload.count + (send.message.extras?.picture?.payloadBytes ?? 0)
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
     case .draft(let draft): draft.text.utf8.count
     case .report(let report): report.text.utf8.count
+    case .picture(let command): command.payloadBytes
     default: 0
     }
   }

@@ -34,6 +34,8 @@ public struct CommandFields {
     /// A list of strings, which stand at these indexes of ``elements``.
     case list(Range<Int>)
     case null
+    /// An object, whose bytes stand there.
+    case object(Range<Int>)
     case other
   }
 
@@ -154,6 +156,13 @@ public struct CommandFields {
     return boolean
   }
 
+  /// The fields of an object; nil where the field is left out or null.
+  func object(_ name: StaticString) throws(ClientError) -> CommandFields? {
+    guard let value = value(name) else { return nil }
+    guard case .object(let place) = value else { throw ClientError.badRequest.saying("`\(name)` must be an object") }
+    return try CommandFields(Array(bytes[place]))
+  }
+
   func strings(_ name: StaticString) throws(ClientError) -> [String]? {
     guard let value = value(name) else { return nil }
     guard case .list(let places) = value else {
@@ -181,9 +190,14 @@ extension CommandFields {
     case UInt8(ascii: "f"): return cursor.consume("false") ? .boolean(false) : nil
     case UInt8(ascii: "n"): return cursor.consume("null") ? .null : nil
     case UInt8(ascii: "["): return list(&cursor)
-    case UInt8(ascii: "{"): return Self.other(&cursor)
+    case UInt8(ascii: "{"): return Self.object(&cursor)
     default: return Self.number(&cursor)
     }
+  }
+
+  private static func object(_ cursor: inout JSONCursor) -> Value? {
+    let start = cursor.index
+    return other(&cursor).map { _ in .object(start..<cursor.index) }
   }
 
   private static func other(_ cursor: inout JSONCursor) -> Value? {

@@ -109,6 +109,7 @@ extension CliqueCommand {
     case .crossings(let crossings):
       sink.write(flag: crossings.isByTime)
       sink.write(UInt64(crossings.limit))
+    case .picture(let command): command.write(to: &sink)
     }
   }
 
@@ -151,6 +152,8 @@ extension CliqueCommand {
     case .leave: self = .leave(place: try reader.readString())
     case .invisible: self = .invisible(try reader.readFlag())
     case .crossings: self = .crossings(.init(isByTime: try reader.readFlag(), limit: Int(try reader.readLimit())))
+    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard:
+      self = .picture(try PictureCommand(method, from: &reader))
     }
   }
 }
@@ -174,10 +177,14 @@ extension ByteSink {
     write(UInt64(message.characters))
     write(message.key.own)
     write(optionalText: message.key.published)
-    write(flag: message.extras != nil)
-    guard let extras = message.extras else { return }
+    // 0: nothing more; 1: what the message refers to; 2: that, and its picture.
+    guard let extras = message.extras else { return write(byte: 0) }
+    write(byte: extras.picture == nil ? 1 : 2)
     write(extras.reply ?? 0)
     write(extras.mentions)
+    guard let picture = extras.picture else { return }
+    write(picture.id)
+    write(picture.hash)
   }
 
   mutating func write(_ texts: [String]) {
@@ -203,9 +210,18 @@ extension ByteReader {
       payload: try readBytes(), textBytes: Int(try readLimit()), hasEscapes: try readFlag(),
       characters: Int(try readLimit()),
       key: CliqueMessageKey(own: try readString(), published: try readOptionalString()),
-      extras: try readFlag() ? CliqueMessageExtras(reply: try readNumber(), mentions: try readStrings()) : nil)
+      extras: try readExtras())
     guard let message else { throw MalformedMessage() }
     return message
+  }
+
+  private mutating func readExtras() throws(MalformedMessage) -> CliqueMessageExtras? {
+    let kind = try readByte()
+    guard kind <= 2 else { throw MalformedMessage() }
+    if kind == 0 { return nil }
+    return CliqueMessageExtras(
+      reply: try readNumber(), mentions: try readStrings(),
+      picture: kind == 2 ? .init(id: try readString(), hash: try readString()) : nil)
   }
 
   mutating func readStrings() throws(MalformedMessage) -> [String] {
