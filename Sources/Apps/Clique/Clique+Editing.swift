@@ -22,7 +22,9 @@ extension Clique {
     }
     if data == nil {
       let users = PairState.Side.allCases.filter { pair[mark: $0].hasReacted ?? false }.map(pair.user)
-      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
+      let gone =
+        try dropReactions(to: edit.original.offset, in: id, of: users, view)
+        + dropPicture(of: edit.original, in: id, view)
       return AppDecision([change(nil), .touch(id)] + gone + acknowledged([pair.user(side.other)], in: id))
     }
     let isSeen = edit.original.tags[Tag.only] == nil
@@ -43,7 +45,9 @@ extension Clique {
     else { throw Self.noConversation }
     if data == nil {
       let users = group.members.filter { $0.mark.hasReacted ?? false }.map(\.user)
-      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
+      let gone =
+        try dropReactions(to: edit.original.offset, in: id, of: users, view)
+        + dropPicture(of: edit.original, in: id, view)
       let readers = group.present.map(\.user).filter { !$0.hasSameBytes(as: edit.editor.user) }
       return AppDecision(
         [.edit(edit.channel, offset: edit.original.offset, data: nil), .touch(id)] + gone
@@ -67,7 +71,9 @@ extension Clique {
       throw ClientError.badRequest.saying("this is not a message; only messages can be changed")
     }
     guard let data = edit.data else { return nil }
-    guard let text = try CommandFields(data).text("text"), !text.raw.isEmpty else {
+    let picture = original.raw(object: "picture")
+    // Beside a picture, there need be no text.
+    guard let text = try CommandFields(data).text("text"), !text.raw.isEmpty || picture != nil else {
       throw ClientError.badRequest.saying("`text` is missing or empty; send the new text")
     }
     try check(text.characters, isRequest: false)
@@ -78,6 +84,7 @@ extension Clique {
       if let reply = try? original.number("reply") { writer.write("reply", reply) }
       if let from = try? original.string("from") { writer.write("from", from) }
       if let sent = try? original.number("sent") { writer.write("sent", sent) }
+      if let picture { writer.write("picture", raw: picture) }
     }
     return writer.bytes
   }

@@ -155,6 +155,7 @@ extension Clique {
 
   private func write(_ last: Preview, _ writer: inout JSONWriter) {
     writer.write("last", cut(last.text))
+    if last.hasPicture ?? false { writer.write("picture", true) }
     writer.write("from", last.from)
     writer.write("time", last.time)
   }
@@ -170,13 +171,15 @@ extension Clique {
   }
 
   func preview(of publication: Publication) -> Preview {
-    var (text, sent): (String, Int64?) = ("", nil)
+    var (text, sent, hasPicture): (String, Int64?, Bool) = ("", nil, false)
     if let arguments = try? CommandFields(publication.data) {
       text = (try? arguments.string("text")) ?? ""
       sent = (try? arguments.number("sent")) ?? nil
+      hasPicture = arguments.has("picture")
     }
     return preview(
-      text, from: publication.info?.user ?? "", time: sent ?? publication.time, offset: publication.offset)
+      text, from: publication.info?.user ?? "", time: sent ?? publication.time, offset: publication.offset,
+      hasPicture: hasPicture)
   }
 
   // MARK: Unread

@@ -105,17 +105,26 @@ extension Clique {
     try check(message.characters, isRequest: false)
     if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
     let hidden = group.hidden(from: call.user)
+    let offset = try Self.offset(of: message.key, on: channel, view)
+    let reply = conversation.answer(offset: offset)
+    var (payload, records) = (message.payload, [AppEffect]())
+    if message.extras?.picture != nil {
+      switch try attach(message, in: id, at: offset, call, view) {
+      case .published(let complete, let written): (payload, records) = (complete, written)
+      case .saidBefore: return AppDecision(reply: reply)
+      }
+    }
     let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller,
+      channel: channel, data: payload, info: call.caller,
       tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
       idempotencyKey: message.key.published)
-    let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
     if group.members[index].mark.hasDraft ?? false {
       var decision = try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
-      decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
+      decision.effects += records + notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
       return decision
     }
     var decision = AppDecision([.publish(publication), .touch(id)], reply: reply)
+    if !records.isEmpty { decision.effects += records }
     if rules.notifies {
       decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
     }

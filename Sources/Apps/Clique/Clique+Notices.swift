@@ -160,11 +160,13 @@ extension Clique {
     return AppNotification(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
       since: unseen.since, badge: try badge(of: user, view), sender: try shownName(of: shown.from, to: user, view),
-      text: shown.text, data: Self.data(id, offset: newest.offset))
+      text: shown.text, data: Self.data(id, offset: newest.offset, hasPicture: shown.hasPicture ?? false))
   }
 
-  private static func data(_ id: String, offset: UInt64) -> [String: String] {
-    ["channel": subject(of: id), "conversation": id, "offset": String(offset)]
+  private static func data(_ id: String, offset: UInt64, hasPicture: Bool = false) -> [String: String] {
+    var data = ["channel": subject(of: id), "conversation": id, "offset": String(offset)]
+    if hasPicture { data["picture"] = "true" }
+    return data
   }
 
   /// What waits for the user in all conversations, as ``Totals`` count it.

@@ -104,6 +104,7 @@ public struct Clique: App {
     case .leave(let place): return try leave(place, call, view)
     case .invisible(let on): return try setInvisible(on, call, view)
     case .crossings(let crossings): return try self.crossings(crossings, call, view)
+    case .picture(let command): return try picture(command, call, view)
     }
   }
 
@@ -121,6 +122,8 @@ public struct Clique: App {
     case "places": try placeIsDue(key, draft)
     case "draft": try draftIsDue(key, draft)
     case "reactions": try reactionsAreDue(key, draft)
+    case "picture": try pictureIsDue(key, draft)
+    case "pictures": try picturesAreDue(key, draft)
     case "report": try reportIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)

@@ -178,6 +178,8 @@ extension Clique {
     var from: String
     var time: Int64
     var offset: UInt64
+    /// The message has a picture; nil: it has none.
+    var hasPicture: Bool?
   }
 
   /// What is known of one person.

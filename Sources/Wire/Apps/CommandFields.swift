@@ -121,7 +121,7 @@ public struct CommandFields {
 
   var count: Int { fields.count }
 
-  func has(_ name: StaticString) -> Bool { value(name) != nil }
+  public func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   public func text(_ name: StaticString) throws(ClientError) -> Text? {
     guard let value = value(name) else { return nil }
@@ -157,10 +157,15 @@ public struct CommandFields {
   }
 
   /// The fields of an object; nil where the field is left out or null.
-  func object(_ name: StaticString) throws(ClientError) -> CommandFields? {
+  public func object(_ name: StaticString) throws(ClientError) -> CommandFields? {
     guard let value = value(name) else { return nil }
     guard case .object(let place) = value else { throw ClientError.badRequest.saying("`\(name)` must be an object") }
     return try CommandFields(Array(bytes[place]))
+  }
+
+  /// An object as it stands there; nil where the field is none.
+  public func raw(object name: StaticString) -> [UInt8]? {
+    if case .object(let place) = value(name) { Array(bytes[place]) } else { nil }
   }
 
   func strings(_ name: StaticString) throws(ClientError) -> [String]? {
