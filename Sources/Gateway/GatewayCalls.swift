@@ -43,10 +43,15 @@ final class GatewayCalls: Sendable {
 }
 
 extension PictureBroker {
-  init(_ calls: GatewayCalls) {
+  init(_ calls: GatewayCalls, for purpose: PicturePurpose) {
     self.init { command, user, answer in
       let caller = ClientInfo(user: user, client: "")
-      calls.call(.call(.init(.state(command), caller: caller, isGateways: true))) { response in
+      let command: AppCommand =
+        switch purpose {
+        case .state: .state(StateCommand(command))
+        case .clique: .clique(.picture(command))
+        }
+      calls.call(.call(.init(command, caller: caller, isGateways: true))) { response in
         if case .result(let data) = response { answer(.success(data)) } else { answer(.failure(response.error)) }
       }
     }

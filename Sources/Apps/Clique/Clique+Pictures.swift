@@ -124,7 +124,9 @@ extension Clique {
     case .message(let id, let offset):
       if isOwn { return try isInReach(picture, in: id, offset, view) }
       return try reads(user, id, offset, picture.id, view)
-    case .profile: return try isOwn || seesProfilePicture(of: picture.owner, id: picture.id, user, view)
+    case .profile:
+      if isOwn { return true }
+      return try seesProfilePicture(of: picture.owner, id: picture.id, user, view)
     }
   }
 

@@ -31,7 +31,7 @@ extension PictureHandler {
 
   func askForKey(_ id: String, _ selection: PictureSelection, _ user: String) {
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.key(id, user) { result in
+    broker.key(id, user) { result in
       eventLoop.execute { handler.value.send(id, selection, result) }
     }
   }
@@ -43,8 +43,10 @@ extension PictureHandler {
     case .success(let key):
       wasGranted = true
       let withBody = request.wantsBody
+      let purpose = request.purpose
       work { store in
-        try Self.find(id, selection, withBody: withBody, key: key.key, in: store)
+        guard store.purpose(id: id) == purpose else { throw PictureFault.missing }
+        return try Self.find(id, selection, withBody: withBody, key: key.key, in: store)
       } then: { [self] found in
         guard phase == .opening else { return }
         send(found, id, key)
