@@ -138,13 +138,15 @@ final class PictureScene {
     configure(&configuration)
     let service = try PictureService(
       configuration, verifier: Verifier(),
-      broker: PictureBroker(
-        register: { picture, answer in answer(broker.register(picture)) },
-        begin: { picture, answer in answer(broker.begin(picture)) },
-        uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
-        discard: { id, user, answer in answer(broker.discard(id, user)) },
-        key: { id, user, answer in answer(broker.key(id, user)) },
-        gone: { ids, answer in answer(.success(broker.gone(ids))) }))
+      broker: { _ in
+        PictureBroker(
+          register: { picture, answer in answer(broker.register(picture)) },
+          begin: { picture, answer in answer(broker.begin(picture)) },
+          uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
+          discard: { id, user, answer in answer(broker.discard(id, user)) },
+          key: { id, user, answer in answer(broker.key(id, user)) },
+          gone: { ids, answer in answer(.success(broker.gone(ids))) })
+      })
     self.service = service
     harness = try ListenerHarness { listener in
       listener.pictures = service
