@@ -86,7 +86,7 @@ final class PictureStore: Sendable {
   /// Of a cleaned picture that the broker does not have yet (``PictureStore/clean(_:_:_:)``).
   private static let cleanSuffix = ".clean"
   private static let suffixes = [partialSuffix, cleanSuffix]
-  private func path(_ id: String) -> String { folder + "/" + id }
+  func path(_ id: String) -> String { folder + "/" + id }
   func partialPath(_ id: String) -> String { path(id) + Self.partialSuffix }
   func cleanPath(_ id: String) -> String { path(id) + Self.cleanSuffix }
 
@@ -381,44 +381,7 @@ final class PictureStore: Sendable {
     }
   }
 
-  // MARK: Giving out
-
-  /// The size of a picture that is here as a whole, and its entity tag.
-  func outline(id: String) throws -> (total: Int, tag: String) {
-    let file = try OpenPicture.reading(path(id))
-    let header = try file.header()
-    // A file that was cut off is found out before the first byte is given out, not in the middle.
-    guard try file.size == header.layout.fileBytes(ofPicture: header.total) else { throw PictureFault.damaged }
-    return (header.total, header.entityTag)
-  }
-
-  /// One chunk of a picture, decrypted.
-  func chunk(_ index: Int, of id: String, key: [UInt8]) throws -> [UInt8] {
-    let file = try OpenPicture.reading(path(id))
-    var key = SecretKey(key)
-    if try file.header().purpose == .clique { key = PictureFile.cleanedKey(key) }
-    return try Self.chunk(index, of: file, id: id, key: key)
-  }
-
-  /// For which app a picture is that is here as a whole; nil: none is, or its file cannot be read.
-  func purpose(id: String) -> PicturePurpose? {
-    guard let file = try? OpenPicture.reading(path(id)) else { return nil }
-    return (try? file.header())?.purpose
-  }
-
-  static func chunk(
-    _ index: Int, of file: borrowing OpenPicture, id: String, key: SecretKey
-  ) throws -> [UInt8] {
-    let header = try file.header()
-    let count = min(PictureFile.chunkBytes, header.total - index * PictureFile.chunkBytes)
-    guard count > 0 else { throw PictureFault.damaged }
-    let sealed = try file.bytes(
-      at: header.layout.place(ofChunk: index), count: count + header.layout.overheadBytes)
-    let isLast = index == PictureFile.chunkCount(ofPicture: header.total) - 1
-    return try PictureFile.unseal(sealed, index: index, isLast: isLast, id: id, key: key, header.layout)
-  }
-
-  // MARK: Cleaning
+  // MARK: Deleting
 
   /// Deletes pictures that nobody will see any more. Ids that are not here are passed over.
   ///
