@@ -170,6 +170,7 @@ struct AppLimitTests {
       .cliqueDrafts,  // CliqueDraftTests shows it.
       .cliqueReactions,  // CliqueReactionTests shows it.
       .cliqueReportsPerDay, .cliqueReports, .cliqueReportText,  // CliqueReportTests shows them.
+      .cliqueUnsentPictures, .cliquePictureBytes, .cliquePictureDiscards,  // CliquePictureTests shows them.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

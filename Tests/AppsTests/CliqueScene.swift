@@ -20,7 +20,12 @@ final class CliqueScene: AppView {
   /// Who was notified of what, and who acknowledged what: `bob clique.message clique.chat:p…`, `bob clique.chat:p…`.
   private(set) var notified: [String] = []
   private(set) var acknowledged: [String] = []
-  private var published: Set<String> = []
+  private var published: [String: UInt64] = [:]
+  /// A command with a key that was used before finds its publication, as in the broker.
+  var remembersKeys = false
+  /// Pictures whose files gateways were told to delete, and how often the disk was to be overwritten.
+  private(set) var discarded: [String] = []
+  private(set) var scrubs = 0
   private var calls = 0
   /// How often a record was asked for.
   private(set) var lookups = 0
@@ -39,6 +44,10 @@ final class CliqueScene: AppView {
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { UInt64(streams[channel]?.count ?? 0) }
+
+  func offset(ofRepeated key: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
+    remembersKeys ? key.flatMap { published[$0] } : nil
+  }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
     (streams[channel] ?? []).suffix(count).reversed()
@@ -106,7 +115,9 @@ final class CliqueScene: AppView {
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
-      case .refresh, .touch, .scrub, .discardPictures, .push: break
+      case .discardPictures(let pictures): discarded += pictures
+      case .scrub: scrubs += 1
+      case .refresh, .touch, .push: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -137,8 +148,11 @@ final class CliqueScene: AppView {
   }
 
   private func publish(_ publication: AppPublication) {
-    if let key = publication.idempotencyKey, !published.insert(key).inserted { return }
     let offset = UInt64(streams[publication.channel]?.count ?? 0) + 1
+    if let key = publication.idempotencyKey {
+      if published[key] != nil { return }
+      published[key] = offset
+    }
     streams[publication.channel, default: []].append(
       Publication(
         offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags))

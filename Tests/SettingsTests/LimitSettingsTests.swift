@@ -80,7 +80,7 @@ struct LimitSettingsTests {
     #expect(
       fixed == [
         .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueReportsPerDay,
-        .cliqueReports, .cliqueReportText, .cliqueSearchText, .stateCaption,
+        .cliqueReports, .cliqueReportText, .cliqueSearchText, .cliquePictureDiscards, .stateCaption,
       ])
   }
 

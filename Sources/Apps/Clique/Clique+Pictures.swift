@@ -122,7 +122,8 @@ extension Clique {
     switch picture.use {
     case .unsent: return isOwn && picture.due ?? .min > view.now
     case .message(let id, let offset):
-      if isOwn { return try isInReach(picture, in: id, offset, view) }
+      guard try isInReach(picture, in: id, offset, view) else { return false }
+      if isOwn { return true }
       return try reads(user, id, offset, picture.id, view)
     case .profile:
       if isOwn { return true }
