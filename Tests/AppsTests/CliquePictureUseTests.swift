@@ -26,15 +26,15 @@ struct CliquePictureUseTests {
     }
     #expect(try scene.stored()?.use == .profile(holders: ["profile"]))
     #expect(try scene.pictures(of: "ann")?.unsent == [])
-    try use(scene) { try $0.holdForProfile([Self.picture, Self.small, "gone"], "frozen/p1", $1) }
+    try use(scene) { try $0.holdForProfile([Self.picture, Self.small, "gone"], as: "frozen/p1", $1) }
     #expect(try scene.stored(Self.small)?.use == .profile(holders: ["profile", "frozen/p1"]))
     try scene.pass(366 * CliqueRules.day)
     try use(scene) { try $0.releaseFromProfile([Self.picture, Self.small], $1) }
     #expect(scene.discarded == [])
-    try use(scene) { try $0.releaseFromProfile([Self.picture, Self.small], "other", $1) }
-    try use(scene) { try $0.releaseFromProfile([Self.small], "frozen/p1", $1) }
+    try use(scene) { try $0.releaseFromProfile([Self.picture, Self.small], as: "other", $1) }
+    try use(scene) { try $0.releaseFromProfile([Self.small], as: "frozen/p1", $1) }
     #expect(scene.discarded == [Self.small])
-    try use(scene) { try $0.releaseFromProfile([Self.picture, Self.small], "frozen/p1", $1) }
+    try use(scene) { try $0.releaseFromProfile([Self.picture, Self.small], as: "frozen/p1", $1) }
     #expect(scene.discarded == [Self.small, Self.picture])
     #expect(try scene.pictures(of: "ann") == nil)
   }

@@ -107,7 +107,7 @@ extension Clique {
   }
 
   /// Keeps pictures of a profile for one holder more. Those that are none are passed over.
-  func holdForProfile(_ ids: [String], _ holder: String, _ draft: CliqueDraft) throws(ClientError) {
+  func holdForProfile(_ ids: [String], as holder: String, _ draft: CliqueDraft) throws(ClientError) {
     for id in ids {
       guard var picture = try draft.read(Picture.self, Key.picture(id)), case .profile(let holders) = picture.use,
         !holders.containsBytes(of: holder)
@@ -119,7 +119,7 @@ extension Clique {
 
   /// A holder lets go of pictures of a profile. Those that nobody holds any more are discarded.
   func releaseFromProfile(
-    _ ids: [String], _ holder: String = Clique.profileHolder, _ draft: CliqueDraft
+    _ ids: [String], as holder: String = Clique.profileHolder, _ draft: CliqueDraft
   ) throws(ClientError) {
     for id in ids {
       guard var picture = try draft.read(Picture.self, Key.picture(id)), case .profile(var holders) = picture.use
