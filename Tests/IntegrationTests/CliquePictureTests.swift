@@ -61,8 +61,9 @@ struct CliquePictureTests {
         try ByteSearch.files(in: hall.data, holding: [String(decoding: PictureSample.secret, as: UTF8.self)]) == [:])
 
       ada = try await hall.phone(of: "ada")
-      try await ada.call(
-        "fanfare.delete", #"{"channel":"clique.chat:\#(id)","offset":\#(sent["offset"].int ?? 0)}"#)
+      try await ada.ask(
+        "\"rpc\":{\"method\":\"publication.delete\",\"data\":"
+          + "{\"channel\":\"clique.chat:\(id)\",\"offset\":\(sent["offset"].int ?? 0)}}")
       for user in ["ada", "bob"] { #expect(try http(user, hall).get(picture).status == 404) }
       #expect(await eventually { (try? files(hall)) == [] })
     }
