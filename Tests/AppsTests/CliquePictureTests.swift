@@ -114,6 +114,37 @@ struct CliquePictureTests {
     #expect(try scene.viewers(["ann", "bob"], CliqueScene.picture(1)) == ["bob"])
   }
 
+  @Test("who is blocked uploads, sends, fetches and removes as with somebody silent")
+  func silence() throws {
+    let (silent, other) = (CliqueScene(), CliqueScene())
+    let id = silent.pair("ann", "bob")
+    var answers: [[String]] = []
+    for scene in [silent, other] {
+      scene.remembersKeys = true
+      _ = try scene.befriend("ann", "bob")
+      try scene.upload("ann")
+      try scene.send("ann", id)
+      if scene === other { try scene.call("ann", "block", #"{"person":"bob"}"#) }
+      let own = CliqueScene.picture(1)
+      try scene.upload("bob", own)
+      var said = [
+        try scene.send("bob", id, picture: own, #","key":"k""#),
+        try scene.send("bob", id, picture: own, #","key":"k""#),
+        try scene.send("bob", id, picture: own), "\(try scene.refusal("bob", .discard(id: own)))",
+      ]
+      said += try scene.viewers(["bob"], Self.picture) + scene.viewers(["bob"], own)
+      said.append(try scene.entry("bob", "list", id) ?? "-")
+      try scene.change("bob", id, 3, #"{"text":"with a text"}"#)
+      said += try scene.history("bob", id)?.map { String(decoding: $0.data, as: UTF8.self) } ?? ["-"]
+      try scene.change("bob", id, 3, nil)
+      said += try scene.viewers(["bob"], own) + [scene.pictures(of: "bob").map { "\($0.bytes)" } ?? "none"]
+      said += scene.discarded
+      answers.append(said)
+    }
+    #expect(answers[0] == answers[1])
+    #expect(answers[0].last == CliqueScene.picture(1) && answers[0].count > 12)
+  }
+
   @Test("in a group it is seen by those who read the message: not across blocks, not by who came later or has left")
   func groups() throws {
     let scene = CliqueScene()
