@@ -80,19 +80,33 @@ extension Settings {
         "require_place_token", false,
         "Let a client enter a place only with a token of the backend that names it (CLIQUE.md, Places that a backend "
           + "attests); services need none.")
-      _maxPictureBytes = declare.bytes(
-        "max_picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture of a message or profile.")
-      _maxPicturePixels = declare.integer(
-        "max_picture_pixels", 8192, in: 256...65_535, "Pixels of a picture's longer side; more is status 422.")
-      _pictureLifetime = declare.duration(
-        "picture_lifetime", .hours(24), in: .seconds(1) ... .hours(24 * 31),
-        "Time for which a picture is kept that nobody sends.")
-      _maxUnsentPictures = declare.integer(
-        "max_unsent_pictures", 32, in: 2...1000,
-        "Pictures that one user has uploaded, or uploads, and not sent; one more is status 429.")
-      _maxPictureBytesPerUser = declare.bytes(
-        "max_picture_bytes_per_user", mebibytes(1024), in: mebibytes(1)...mebibytes(1 << 20),
-        "Bytes of one user's pictures that are kept, sent and not sent; more is status 429.")
+      (_maxPictureBytes, _maxPicturePixels, _pictureLifetime) = Self.picture(&declare)
+      (_maxUnsentPictures, _maxPictureBytesPerUser) = Self.pictures(&declare)
+    }
+
+    private static func picture(
+      _ declare: inout SettingDeclarations
+    ) -> (bytes: Setting<Int>, pixels: Setting<Int>, lifetime: Setting<Duration>) {
+      (
+        declare.bytes(
+          "max_picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture of a message or profile."),
+        declare.integer(
+          "max_picture_pixels", 8192, in: 256...65_535, "Pixels of a picture's longer side; more is status 422."),
+        declare.duration(
+          "picture_lifetime", .hours(24), in: .seconds(1) ... .hours(24 * 31),
+          "Time for which a picture is kept that nobody sends.")
+      )
+    }
+
+    private static func pictures(_ declare: inout SettingDeclarations) -> (unsent: Setting<Int>, bytes: Setting<Int>) {
+      (
+        declare.integer(
+          "max_unsent_pictures", 32, in: 2...1000,
+          "Pictures that one user has uploaded, or uploads, and not sent; one more is status 429."),
+        declare.bytes(
+          "max_picture_bytes_per_user", mebibytes(1024), in: mebibytes(1)...mebibytes(1 << 20),
+          "Bytes of one user's pictures that are kept, sent and not sent; more is status 429.")
+      )
     }
   }
 

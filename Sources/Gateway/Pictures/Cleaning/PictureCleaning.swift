@@ -4,11 +4,13 @@
 /// nobody has thought of goes too. The picture itself is not decoded, so that it loses nothing. How it is to be turned
 /// is kept, in a part that says only that (``PictureOrientation``).
 ///
-/// | Format | Kept | Goes |
-/// |---|---|---|
-/// | JPEG | tables, frame, scans; JFIF without its preview, ICC profile, Adobe's note on colours; orientation | every other APPn (Exif, XMP, IPTC, MPF), comments, what follows the end |
-/// | PNG | header, palette, pixels, transparency, colours, animation; orientation | texts, times, Exif, all unknown parts, what follows the end |
-/// | WebP | header, frames with transparency, ICC profile, animation; orientation | Exif, XMP, all unknown parts, also within frames, what follows the end |
+/// | Format | Kept, beside the orientation |
+/// |---|---|
+/// | JPEG | tables, frame, scans; JFIF without its preview, the ICC profile, Adobe's note on colours |
+/// | PNG | header, palette, pixels, transparency, colours, animation |
+/// | WebP | header, frames with their transparency, the ICC profile, animation |
+///
+/// So Exif, XMP, IPTC, texts, times, further pictures and what follows the end go.
 ///
 /// Cleaning what is clean changes nothing.
 enum PictureCleaning {
