@@ -359,7 +359,7 @@ public final class BrokerBackbone: BackboneParticipant {
   private func read(_ part: PicturePart, for look: UInt64) {
     let picturesRead = picturesRead
     guard let pictures else {
-      let sentence = "this broker reaches no pictures: switch the app State on in its configuration"
+      let sentence = "this broker reaches no pictures: switch the apps State and Clique on in its configuration"
       _ = picturesRead.post(PictureRead(look: look, result: .failure(.unavailable(sentence))))
       return
     }

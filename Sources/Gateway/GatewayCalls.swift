@@ -42,11 +42,17 @@ final class GatewayCalls: Sendable {
   }
 }
 
-extension PictureBroker {
-  init(_ calls: GatewayCalls) {
-    self.init { command, user, answer in
+extension GatewayCalls {
+  /// The broker behind commands about pictures of an app.
+  func pictureBroker(for purpose: PicturePurpose) -> PictureBroker {
+    PictureBroker { [self] command, user, answer in
       let caller = ClientInfo(user: user, client: "")
-      calls.call(.call(.init(.state(command), caller: caller, isGateways: true))) { response in
+      let command: AppCommand =
+        switch purpose {
+        case .state: .state(StateCommand(command))
+        case .clique: .clique(.picture(command))
+        }
+      call(.call(.init(command, caller: caller, isGateways: true))) { response in
         if case .result(let data) = response { answer(.success(data)) } else { answer(.failure(response.error)) }
       }
     }

@@ -147,7 +147,7 @@ public final class GatewayServer: Sendable {
     let calls = GatewayCalls(uplink: uplink)
     try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
-      try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls)) { logger.warning("\($0)") }
+      try PictureService(pictures, verifier: gate.others, broker: calls.pictureBroker) { logger.warning("\($0)") }
     }
     (self.rules, self.proxies) = (rules, proxies)
     self.egress = egress

@@ -173,6 +173,7 @@ struct AppLimitTests {
       .pushChanges,  // NoticeDeviceTests shows it.
       .cliqueProfileChangesPerDay, .cliqueProfileText,  // CliqueProfileTests shows them.
       .cliqueDisappearTimes,  // CliqueVanishingTests shows it.
+      .cliqueUnsentPictures, .cliquePictureBytes, .cliquePictureDiscards,  // CliquePictureTests shows them.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

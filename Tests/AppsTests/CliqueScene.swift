@@ -21,12 +21,15 @@ final class CliqueScene: AppView {
   private(set) var changes: [(channel: ChannelName, text: String)] = []
   /// What webhooks were told.
   private(set) var told: [String] = []
-  /// How often old pages were to be overwritten.
-  private(set) var scrubs = 0
   /// Who was notified of what, and who acknowledged what: `bob clique.message clique.chat:p…`, `bob clique.chat:p…`.
   private(set) var notified: [String] = []
   private(set) var acknowledged: [String] = []
-  private var published: Set<String> = []
+  private var published: [String: UInt64] = [:]
+  /// A command with a key that was used before finds its publication, as in the broker.
+  var remembersKeys = false
+  /// Pictures whose files gateways were told to delete, and how often the disk was to be overwritten.
+  private(set) var discarded: [String] = []
+  private(set) var scrubs = 0
   private var calls = 0
   /// How often a record was asked for.
   private(set) var lookups = 0
@@ -45,6 +48,10 @@ final class CliqueScene: AppView {
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { UInt64(streams[channel]?.count ?? 0) }
+
+  func offset(ofRepeated key: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
+    remembersKeys ? key.flatMap { published[$0] } : nil
+  }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
     stream(channel).suffix(count).reversed()
@@ -119,8 +126,9 @@ final class CliqueScene: AppView {
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
+      case .discardPictures(let pictures): discarded += pictures
       case .scrub: scrubs += 1
-      case .refresh, .touch, .discardPictures, .push, .unsent: break
+      case .refresh, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -151,8 +159,11 @@ final class CliqueScene: AppView {
   }
 
   private func publish(_ publication: AppPublication) {
-    if let key = publication.idempotencyKey, !published.insert(key).inserted { return }
     let offset = UInt64(streams[publication.channel]?.count ?? 0) + 1
+    if let key = publication.idempotencyKey {
+      if published[key] != nil { return }
+      published[key] = offset
+    }
     let entry = Publication(
       offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags)
     streams[publication.channel, default: []].append(app.sealed(entry, on: publication.channel))

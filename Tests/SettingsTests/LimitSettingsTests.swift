@@ -95,7 +95,8 @@ struct LimitSettingsTests {
     #expect(
       fixed == [
         .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueReportsPerDay,
-        .cliqueReports, .cliqueReportText, .cliqueSearchText, .cliqueDisappearTimes, .stateCaption,
+        .cliqueReports, .cliqueReportText, .cliqueSearchText, .cliqueDisappearTimes, .cliquePictureDiscards,
+        .stateCaption,
         .cliqueProfileText,
       ])
   }

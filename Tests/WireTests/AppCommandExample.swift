@@ -14,6 +14,8 @@ enum AppCommandExample {
     ("clique.send", #"{"conversation":"\#(group)","text":"😀é","key":""}"#),
     ("clique.send", #"{"to":"bob","text":"hi","reply":7}"#),
     ("clique.send", #"{"conversation":"\#(group)","text":"hi","key":"k","reply":1,"mentions":["bob","eve","bob"]}"#),
+    ("clique.send", #"{"to":"bob","picture":{"id":"\#(front)"}}"#),
+    ("clique.send", #"{"to":"bob","text":"","picture":{"hash":"LEHV6n","id":"\#(rear)"},"reply":2,"key":"k"}"#),
     ("clique.accept", #"{"person":"bob"}"#), ("clique.accept", #"{"conversation":"\#(pair)"}"#),
     ("clique.decline", #"{"person":"b\u00f6b"}"#), ("clique.disconnect", #"{"person":"bob"}"#),
     ("clique.block", #"{"person":"bob"}"#), ("clique.unblock", #"{"conversation":"\#(pair)"}"#),
@@ -90,11 +92,17 @@ enum AppCommandExample {
     .discardUpload(id: front),
   ]
 
+  static let pictures: [PictureCommand] = [
+    .add(.init(id: front, type: "image/png", bytes: .max, width: 1, height: .max, key: [1], upload: [2, 3])),
+    .add(.init(id: "", type: nil, bytes: -1, width: -1, key: [], upload: nil)),
+    .uploadKey(id: front, upload: [9]), .key(id: rear), .gone([front, ""]), .gone([]), .discard(id: front),
+  ]
+
   static let all: [AppCommand] =
     json.map { method, data in
       guard let command = try? AppCommand(method, Array(data.utf8), by: "ann") else {
         preconditionFailure("\(method) \(data) is a command")
       }
       return command
-    } + gateways.map(AppCommand.state)
+    } + gateways.map(AppCommand.state) + pictures.map { AppCommand.clique(.picture($0)) }
 }

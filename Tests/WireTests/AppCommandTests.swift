@@ -77,12 +77,31 @@ struct AppCommandTests {
     for method in StateCommand.Method.allCases.map(\.name).filter({ $0.contains("picture") }) {
       #expect(refusal(method, #"{"id":"\#(AppCommandExample.front)"}"#) == .methodNotFound)
     }
+    for method in CliqueCommand.Method.allCases.map(\.name).filter({ $0.contains("picture") }) {
+      #expect(refusal(method, #"{"id":"\#(AppCommandExample.front)"}"#) == .methodNotFound)
+    }
     #expect(refusal("state.send", #"{"to":"bob","front":"x","rear":"y"}"#)?.code == 435)
     #expect(refusal("state.discard", "{}")?.message.contains("\"pictures\" is missing") == true)
     #expect(refusal("state.discard", #"{"pictures":["x"]}"#)?.code == 435)
     let many = (0..<17).map { "\"\(String(repeating: "p", count: 22))\($0)\"" }.joined(separator: ",")
     #expect(refusal("state.cancel", "{\"to\":\"bob\",\"pictures\":[\(many)]}")?.message.contains("at most 16") == true)
     #expect(refusal("state.begin", "{}")?.message.contains("\"to\" is missing") == true)
+  }
+
+  @Test("a picture is named by an id of its form, with a hash of few printable characters, and stands for a text")
+  func pictures() {
+    let id = AppCommandExample.front
+    #expect(refusal("clique.send", #"{"to":"bob","picture":{"id":"\#(id)"}}"#) == nil)
+    #expect(refusal("clique.send", #"{"to":"bob","text":null,"picture":{"id":"\#(id)","hash":"a/+=~"}}"#) == nil)
+    #expect(refusal("clique.send", #"{"to":"bob","picture":null}"#)?.message.contains("`text` is missing") == true)
+    #expect(refusal("clique.send", #"{"to":"bob","picture":{}}"#)?.message.contains("has no `id`") == true)
+    #expect(refusal("clique.send", #"{"to":"bob","picture":"\#(id)"}"#)?.message.contains("an object") == true)
+    #expect(refusal("clique.send", #"{"to":"bob","picture":{"id":"../../etc"}}"#)?.code == 435)
+    #expect(refusal("clique.send", #"{"to":"bob","picture":{"id":7}}"#)?.code == 107)
+    for hash in ["a b", "\\n", "é", String(repeating: "x", count: 101)] {
+      let command = "{\"to\":\"bob\",\"picture\":{\"id\":\"\(id)\",\"hash\":\"\(hash)\"}}"
+      #expect(refusal("clique.send", command)?.message.contains("`hash` of a picture") == true, "\(hash)")
+    }
   }
 
   @Test("a reaction is one character that can be seen, in whatever bytes; everything else is refused with a sentence")

@@ -24,6 +24,7 @@ extension Clique {
       let draft = CliqueDraft(view)
       try remove(
         [edit.original.offset], in: id, edit.channel, reacted: pair.reacted, readers: [pair.user(side.other)], draft)
+      try dropPicture(of: edit.original, in: id, draft)
       return draft.decision()
     }
     let isSeen = edit.original.tags[Tag.only] == nil
@@ -47,6 +48,7 @@ extension Clique {
       let readers = group.present.map(\.user).filter { !$0.hasSameBytes(as: edit.editor.user) }
       let draft = CliqueDraft(view)
       try remove([edit.original.offset], in: id, edit.channel, reacted: users, readers: readers, draft)
+      try dropPicture(of: edit.original, in: id, draft)
       return draft.decision()
     }
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
@@ -67,7 +69,9 @@ extension Clique {
       throw ClientError.badRequest.saying("this is not a message; only messages can be changed")
     }
     guard let data = edit.data else { return nil }
-    guard let text = try CommandFields(data).text("text"), !text.raw.isEmpty else {
+    let picture = original.raw(object: "picture")
+    // Beside a picture, there need be no text.
+    guard let text = try CommandFields(data).text("text"), !text.raw.isEmpty || picture != nil else {
       throw ClientError.badRequest.saying("`text` is missing or empty; send the new text")
     }
     try check(text.characters, isRequest: false)
@@ -78,6 +82,7 @@ extension Clique {
       if let reply = try? original.number("reply") { writer.write("reply", reply) }
       if let from = try? original.string("from") { writer.write("from", from) }
       if let sent = try? original.number("sent") { writer.write("sent", sent) }
+      if let picture { writer.write("picture", raw: picture) }
       if let expires = edit.original.vanishes { writer.write("expires", expires) }
     }
     return writer.bytes

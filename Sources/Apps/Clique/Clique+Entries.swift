@@ -163,6 +163,7 @@ extension Clique {
   private func write(_ last: Preview, _ writer: inout JSONWriter) {
     // The list and its changes are kept for longer than a message that disappears, so its text is not among them.
     if let expires = last.expires { writer.write("expires", expires) } else { writer.write("last", cut(last.text)) }
+    if last.hasPicture ?? false { writer.write("picture", true) }
     writer.write("from", last.from)
     writer.write("time", last.time)
   }
@@ -183,13 +184,15 @@ extension Clique {
         text: "", from: publication.info?.user ?? "", time: publication.time, offset: publication.offset,
         expires: expires)
     }
-    var (text, sent): (String, Int64?) = ("", nil)
+    var (text, sent, hasPicture): (String, Int64?, Bool) = ("", nil, false)
     if let arguments = try? CommandFields(publication.data) {
       text = (try? arguments.string("text")) ?? ""
       sent = (try? arguments.number("sent")) ?? nil
+      hasPicture = arguments.has("picture")
     }
     return preview(
-      text, from: publication.info?.user ?? "", time: sent ?? publication.time, offset: publication.offset)
+      text, from: publication.info?.user ?? "", time: sent ?? publication.time, offset: publication.offset,
+      hasPicture: hasPicture)
   }
 
   // MARK: Unread

@@ -21,7 +21,7 @@ extension Clique {
   }
 
   static let noExtras = ClientError.badRequest.saying(
-    "a message of a request has no `reply` and no `mentions`; leave them out")
+    "a message of a request has no `reply`, no `mentions` and no `picture`; leave them out")
 
   /// The tags of a message, with those whom it mentions.
   static func tags(of message: CliqueMessage, _ tags: [String: String] = [:]) -> [String: String] {

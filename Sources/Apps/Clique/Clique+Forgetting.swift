@@ -21,6 +21,8 @@ extension Clique {
     case "reactions": try forgetReactions(users, key, draft)
     case "report": try forgetReport(users, key, draft)
     case "profile": try forgetProfile(users, key, draft)
+    case "picture": try forgetPicture(users, key, draft)
+    case "pictures": try forgetPictures(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }

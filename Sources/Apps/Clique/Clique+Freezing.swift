@@ -51,7 +51,7 @@ extension Clique {
     var profile = try draft.profile(of: pair.user(side))
     guard profile.drop(picture) else { return }
     draft.write(profile)
-    if !profile.shows(picture) { try release(picture, of: profile.user, draft) }
+    try release(picture, of: profile, draft)
   }
 
   /// A user has changed their profile: whoever is not blocked sees it as it is now.
@@ -123,9 +123,9 @@ extension Clique.Profile {
     return true
   }
 
-  /// Whether a frozen version shows a picture.
-  func holds(_ picture: Clique.ProfilePicture) -> Bool { frozenPictures?.contains { $0.picture == picture } ?? false }
-
-  /// Whether any version shows a picture.
-  func shows(_ picture: Clique.ProfilePicture) -> Bool { content.picture == picture || holds(picture) }
+  /// Ids of the pictures that any version shows.
+  var shownPictures: [String] {
+    let versions = [content.picture].compactMap(\.self) + (frozenPictures ?? []).map(\.picture)
+    return versions.flatMap(\.ids)
+  }
 }

@@ -106,22 +106,30 @@ extension Clique {
     try check(message.characters, isRequest: false)
     if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
     let hidden = group.hidden(from: call.user)
+    let offset = try Self.offset(of: message.key, on: channel, view)
+    let reply = conversation.answer(offset: offset)
     let after = group.vanishesAfter ?? 0
+    var (payload, records) = (message.payload, [AppEffect]())
+    if message.extras?.picture != nil {
+      switch try attach(message, in: id, at: offset, goesAfter: after, call, view) {
+      case .published(let complete, let written): (payload, records) = (complete, written)
+      case .saidBefore: return AppDecision(reply: reply)
+      }
+    }
     let publication = try vanishing(
       AppPublication(
-        channel: channel, data: message.payload, info: call.caller,
+        channel: channel, data: payload, info: call.caller,
         tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
         idempotencyKey: message.key.published), after: after, at: view.now)
-    let run = after > 0 ? try runBegins(in: id, after: after, from: try view.top(of: channel) + 1, view) : nil
-    let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
+    let top = after > 0 ? try view.top(of: channel) : 0
+    if let run = try runBegins(in: id, after: after, from: top + 1, view) { records.append(run) }
     if group.members[index].mark.hasDraft ?? false {
       var decision = try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
-      decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
-      if let run { decision.effects.append(run) }
+      decision.effects += records + notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
       return decision
     }
     var decision = AppDecision([.publish(publication), .touch(id)], reply: reply)
-    if let run { decision.effects.append(run) }
+    if !records.isEmpty { decision.effects += records }
     if rules.notifies {
       decision.effects += notices(of: message, in: group, by: call.user, hiddenFrom: hidden, id: id)
     }

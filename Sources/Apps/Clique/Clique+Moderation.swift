@@ -56,6 +56,7 @@ extension Clique {
             if message.offset > 0 { writer.write("offset", message.offset) }
             writer.write("time", message.time)
             writer.write("text", message.text)
+            if message.hasPicture ?? false { writer.write("picture", true) }
           }
         }
       }

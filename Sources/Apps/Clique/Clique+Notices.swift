@@ -168,11 +168,13 @@ extension Clique {
       since: unseen.since, badge: try badge(of: user, view),
       sender: try shownName(of: shown.from, to: user, view) ?? shown.from,
       text: shown.expires == nil ? shown.text : nil,
-      data: Self.data(id, offset: newest.offset), unseenSince: unseen.oldest)
+      data: Self.data(id, offset: newest.offset, hasPicture: shown.hasPicture ?? false), unseenSince: unseen.oldest)
   }
 
-  private static func data(_ id: String, offset: UInt64) -> [String: String] {
-    ["channel": subject(of: id), "conversation": id, "offset": String(offset)]
+  private static func data(_ id: String, offset: UInt64, hasPicture: Bool = false) -> [String: String] {
+    var data = ["channel": subject(of: id), "conversation": id, "offset": String(offset)]
+    if hasPicture { data["picture"] = "true" }
+    return data
   }
 
   /// What waits for the user in all conversations, as ``Totals`` count it.

@@ -22,7 +22,7 @@ extension Clique {
     profile.changed = view.now
     if profile.content.picture != old.picture {
       if let new = profile.content.picture { try adopt(new, of: call.user, draft) }
-      if let former = old.picture, !profile.holds(former) { try release(former, of: call.user, draft) }
+      if let former = old.picture { try release(former, of: profile, draft) }
     }
     draft.write(profile)
     try thaw(behind: call.user, draft)
@@ -77,11 +77,14 @@ extension Clique {
 
   /// Takes a picture that its owner has uploaded into the owner's profile.
   func adopt(_ picture: ProfilePicture, of user: String, _ draft: CliqueDraft) throws(ClientError) {
-    throw ClientError.badRequest.saying("pictures of profiles are not taken by this server; leave `picture` out")
+    try useForProfile(picture.id, small: picture.small.isEmpty ? nil : picture.small, by: user, draft)
   }
 
-  /// Lets a picture go that no version of its owner's profile shows any more.
-  func release(_ picture: ProfilePicture, of user: String, _ draft: CliqueDraft) throws(ClientError) {}
+  /// Lets go of what no version of a profile shows any more: of two pictures, one may still be shown with another.
+  func release(_ picture: ProfilePicture, of profile: Profile, _ draft: CliqueDraft) throws(ClientError) {
+    let shown = profile.shownPictures
+    try releaseFromProfile(picture.ids.filter { !shown.containsBytes(of: $0) }, draft)
+  }
 
   // MARK: What is seen
 

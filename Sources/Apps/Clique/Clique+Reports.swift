@@ -126,8 +126,10 @@ extension Clique {
       }
     if let offset, publications.first?.offset != offset { return nil }
     return publications.map { publication in
-      let text = try? CommandFields(publication.data).string("text")
-      return Report.Message(offset: publication.offset, time: publication.time, text: text ?? "")
+      let fields = try? CommandFields(publication.data)
+      return Report.Message(
+        offset: publication.offset, time: publication.time, text: (try? fields?.string("text")) ?? "",
+        hasPicture: fields?.has("picture") ?? false ? true : nil)
     }
   }
 

@@ -44,22 +44,29 @@ extension Clique {
     try check(message.characters, isRequest: false)
     let channel = conversation.chat
     if message.extras != nil { try checkExtras(of: message, in: channel, of: [pair.a, pair.b], view) }
-    let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
+    let offset = try Self.offset(of: message.key, on: channel, view)
+    let reply = conversation.answer(offset: offset)
     let after = pair.vanishesAfter
+    var (payload, records) = (message.payload, [AppEffect]())
+    if message.extras?.picture != nil {
+      switch try attach(message, in: conversation.id, at: offset, goesAfter: after, call, view) {
+      case .published(let complete, let written): (payload, records) = (complete, written)
+      case .saidBefore: return AppDecision(reply: reply)
+      }
+    }
     let publication = try vanishing(
       AppPublication(
-        channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
+        channel: channel, data: payload, info: call.caller, tags: Self.tags(of: message),
         idempotencyKey: message.key.published), after: after, at: view.now)
     let top = after > 0 ? try view.top(of: channel) : 0
-    let run = after > 0 ? try runBegins(in: conversation.id, after: after, from: top + 1, view) : nil
+    if let run = try runBegins(in: conversation.id, after: after, from: top + 1, view) { records.append(run) }
     if pair.hasDraft(side) {
       var decision = try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
-      decision.effects += notices(of: message, in: pair, by: side, id: conversation.id)
-      if let run { decision.effects.append(run) }
+      decision.effects += records + notices(of: message, in: pair, by: side, id: conversation.id)
       return decision
     }
     var decision = AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
-    if let run { decision.effects.append(run) }
+    if !records.isEmpty { decision.effects += records }
     if rules.notifies { decision.effects += notices(of: message, in: pair, by: side, id: conversation.id) }
     return decision
   }
@@ -114,7 +121,9 @@ extension Clique {
       try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
       if !seen { pair.hasUnseen = true }
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
-      try publish(message, seen: seen, call, of: pair, id: id, draft)
+      if try !publish(message, seen: seen, at: offset, call, of: pair, id: id, draft) {
+        return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
+      }
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
       // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
@@ -140,8 +149,9 @@ extension Clique {
     try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
     let top = try open(&pair, id: id, to: state, answeredBy: side, draft)
     let offset = top + 1
-    try publish(message, seen: seen, call, of: pair, id: id, draft)
-    pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
+    _ = try publish(message, seen: seen, at: offset, call, of: pair, id: id, draft)
+    pair[mark: side].last = preview(
+      message.text, from: call.user, time: view.now, offset: offset, hasPicture: message.extras?.picture != nil)
     try endDraft(of: call.user, &pair[mark: side], in: id, draft)
     if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
     try commit(stored, pair, id: id, draft)
@@ -176,16 +186,26 @@ extension Clique {
     pair.requestEnds = now + rules.requestLifetime
   }
 
+  /// - Returns: false where the message was published before, and nothing is left of its picture.
   private func publish(
-    _ message: CliqueMessage, seen: Bool, _ call: AppCall, of pair: Pair, id: String, _ draft: CliqueDraft
-  ) throws(ClientError) {
+    _ message: CliqueMessage, seen: Bool, at offset: UInt64, _ call: AppCall, of pair: Pair, id: String,
+    _ draft: CliqueDraft
+  ) throws(ClientError) -> Bool {
     let (channel, after) = (try Channels.chat(id), pair.vanishesAfter)
+    var payload = message.payload
+    switch try attach(message, in: id, at: offset, goesAfter: after, call, draft.view) {
+    case .saidBefore: return false
+    case .published(let complete, let records):
+      payload = complete
+      for effect in records { draft.add(effect) }
+    }
     let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller,
+      channel: channel, data: payload, info: call.caller,
       tags: Self.tags(of: message, seen ? [:] : [Tag.only: call.user]), idempotencyKey: message.key.published)
     draft.publish(try vanishing(publication, after: after, at: draft.now))
     let top = try draft.view.top(of: channel)
     if let run = try runBegins(in: id, after: after, from: top + 1, draft.view) { draft.add(run) }
+    return true
   }
 
   /// Opens a conversation: publishes the messages that waited in the request, in their order.
@@ -244,8 +264,10 @@ extension Clique {
     }
   }
 
-  func preview(_ text: String, from user: String, time: Int64, offset: UInt64) -> Preview {
-    Preview(text: cut(text), from: user, time: time, offset: offset)
+  func preview(
+    _ text: String, from user: String, time: Int64, offset: UInt64, hasPicture: Bool = false
+  ) -> Preview {
+    Preview(text: cut(text), from: user, time: time, offset: offset, hasPicture: hasPicture ? true : nil)
   }
 
   func cut(_ text: String) -> String {

@@ -124,6 +124,7 @@ public struct Clique: App {
     case .setProfile(let change): return try setProfile(change, call, view)
     case .profiles(let people): return try profiles(people, call, view)
     case .people(let search): return try people(search, call, view)
+    case .picture(let command): return try picture(command, call, view)
     }
   }
 
@@ -141,6 +142,8 @@ public struct Clique: App {
     case "places": try placeIsDue(key, draft)
     case "draft": try draftIsDue(key, draft)
     case "reactions": try reactionsAreDue(key, draft)
+    case "picture": try pictureIsDue(key, draft)
+    case "pictures": try picturesAreDue(key, draft)
     case "report": try reportIsDue(key, draft)
     case "vanish": try vanishIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)

@@ -78,11 +78,13 @@ extension Clique {
     }
   }
 
-  /// A picture by its ids, whatever these mean.
+  /// A picture by its ids (``Picture``).
   struct ProfilePicture: Codable, Sendable, Hashable {
     var id: String
     /// Its smaller form; "": there is none.
     var small: String
+
+    var ids: [String] { small.isEmpty ? [id] : [id, small] }
   }
 
   /// What one person has said about themselves. There is none of somebody who has said nothing.

@@ -195,6 +195,8 @@ extension Clique {
     var offset: UInt64
     /// When the message disappears: its text stands nowhere but in the chat then, and not here. Nil: it stays.
     var expires: Int64?
+    /// The message has a picture; nil: it has none.
+    var hasPicture: Bool?
   }
 
   /// What is known of one person.

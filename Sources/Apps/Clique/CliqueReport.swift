@@ -20,6 +20,8 @@ extension Clique {
       var offset: UInt64
       var time: Int64
       var text: String
+      /// The message had a picture, which is not kept with the report; nil: it had none.
+      var hasPicture: Bool?
     }
 
     struct Settled: Codable, Sendable, Equatable {

@@ -60,6 +60,12 @@ public struct CliqueRules: Sendable, Equatable {
   public var profileFields = ["university"]
   /// Whether a request to somebody whom the server does not know is refused.
   public var knownUsersOnly = false
+  /// How long a picture is kept that nobody sends.
+  public var pictureLifetime: Int64 = 24 * 3_600_000
+  /// Pictures that one person has uploaded, or uploads, and not sent.
+  public var unsentPictures = 32
+  /// Bytes of one person's pictures that are kept.
+  public var pictureBytes: Int64 = 1 << 30
   /// Whether people are notified of what happens while they are away (``AppEffect/notify(_:)``).
   public var notifies = false
   /// How long "is typing" stands without being said again.

@@ -12,7 +12,7 @@ extension BrokerCore {
     }
     guard !request.caller.user.isEmpty else { throw AppCommand.refusal(ofNobody: request.command.method) }
     try checkSuspended(request.caller.user)
-    if request.isGateways, case .state(.addPicture) = request.command, deletions?.bars(request.caller.user) == true {
+    if request.isGateways, request.command.addsPicture, deletions?.bars(request.caller.user) == true {
       // Its upload has begun before the user was sent away.
       throw .permissionDenied.saying("the user's data is being deleted; try again when that is done")
     }

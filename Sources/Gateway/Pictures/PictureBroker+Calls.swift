@@ -4,20 +4,21 @@ extension PictureBroker {
   /// A command in a user's name, as a gateway says it and no client can; answered once, on any thread.
   public typealias Call =
     @Sendable (
-      _ command: StateCommand, _ user: String, _ answer: @escaping @Sendable (Result<[UInt8], ClientError>) -> Void
+      _ command: PictureCommand, _ user: String, _ answer: @escaping @Sendable (Result<[UInt8], ClientError>) -> Void
     ) -> Void
 
   /// The broker behind commands about pictures.
   public init(call: @escaping Call) {
     self.init(
       register: { picture, answer in
-        let command = StateCommand.addPicture(
+        let command = PictureCommand.add(
           .init(
-            id: picture.id, type: picture.type, bytes: Int64(picture.bytes), key: picture.key, upload: picture.upload))
+            id: picture.id, type: picture.type, bytes: Int64(picture.bytes), width: picture.width,
+            height: picture.height, key: picture.key, upload: picture.upload))
         call(command, picture.user) { result in answer(result.map { _ in () }) }
       },
       begin: { picture, answer in
-        let command = StateCommand.addPicture(
+        let command = PictureCommand.add(
           .init(id: picture.id, type: nil, bytes: Int64(picture.bytes), key: picture.key, upload: picture.upload))
         call(command, picture.user) { result in answer(result.map { _ in () }) }
       },
@@ -31,10 +32,10 @@ extension PictureBroker {
         }
       },
       discard: { id, user, answer in
-        call(.discardUpload(id: id), user) { result in answer(result.map { _ in () }) }
+        call(.discard(id: id), user) { result in answer(result.map { _ in () }) }
       },
       key: { id, user, answer in
-        call(.pictureKey(id: id), user) { result in
+        call(.key(id: id), user) { result in
           answer(
             result.flatMap { reply in
               let fields = Self.fields(reply)
@@ -46,7 +47,7 @@ extension PictureBroker {
         }
       },
       gone: { ids, answer in
-        call(.gonePictures(ids), Self.nobody) { result in
+        call(.gone(ids), Self.nobody) { result in
           answer(
             result.flatMap { reply in
               guard let gone = Self.fields(reply)?["gone"]?.array else { return .failure(.internalError) }
@@ -55,6 +56,9 @@ extension PictureBroker {
         }
       })
   }
+
+  /// The broker of an app that takes no pictures here.
+  static let absent = PictureBroker { _, _, answer in answer(.failure(.notAvailable)) }
 
   /// The user of a question that the gateway asks for itself; the app does not look at it.
   private static let nobody = "-"

@@ -11,6 +11,10 @@ enum PictureFault: Error, Sendable, Equatable {
   /// Another connection has taken the upload over.
   case superseded
   case unsupportedType
+  /// The app takes no pictures of this format.
+  case notTaken
+  /// The picture cannot be cleaned. The text is a sentence for whoever sent it.
+  case refused(String)
   case empty
   case missing
   /// The file is not what was written.

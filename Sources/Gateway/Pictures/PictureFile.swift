@@ -10,6 +10,13 @@ import Cryptography
 /// besides says which picture, which chunk, and whether it is the last: no chunk can stand elsewhere, and none can be
 /// missing at the end.
 ///
+/// A picture that is cleaned when it is whole says so by another beginning, and how long it was as it was sent:
+///
+///     FSC1 | owner, 32 bytes | upload, 16 | size of the picture, 8 | size as it was sent, 8 | chunk 0 | …
+///
+/// While it comes, both sizes are the same. What is cleaned is a file of its own, under a key that follows from the
+/// upload's (``cleanedKey(_:)``): whoever cleans it again, after a crash or at another gateway, makes the same.
+///
 /// All that an upload under way is stands in its file, but for the key: so another gateway can go on with it.
 enum PictureFile {
   static let chunkBytes = 65_536
@@ -18,6 +25,7 @@ enum PictureFile {
   static let uploadBytes = 16
   private static let ownerBytes = 32
   private static let magic = Array("FSP2".utf8)
+  private static let cleanedMagic = Array("FSC1".utf8)
   private static let oldMagic = Array("FSP1".utf8)
 
   /// What stands before the chunks.
@@ -27,13 +35,22 @@ enum PictureFile {
     var upload: [UInt8]
     /// Bytes of the picture.
     var total: Int
+    /// Bytes of the picture as it was sent: more or fewer, where it was cleaned.
+    var sent: Int
     var layout = Layout.current
 
-    init(id: String, user: String, upload: [UInt8], total: Int) {
+    /// - Parameter sent: nil: it is as it was sent.
+    init(
+      id: String, user: String, upload: [UInt8], total: Int, for purpose: PicturePurpose = .state, sent: Int? = nil
+    ) {
       owner = ownerTag(id: id, user: user)
       self.upload = upload
       self.total = total
+      self.sent = sent ?? total
+      layout = purpose == .clique ? .cleaned : .current
     }
+
+    var purpose: PicturePurpose { layout == .cleaned ? .clique : .state }
 
     func isOf(_ user: String, id: String) -> Bool { owner == ownerTag(id: id, user: user) }
 
@@ -45,42 +62,65 @@ enum PictureFile {
       return "\"" + digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
     }
 
-    var encoded: [UInt8] { magic + owner + upload + bigEndian(total) }
+    var encoded: [UInt8] {
+      let common = owner + upload + bigEndian(total)
+      return layout == .cleaned ? cleanedMagic + common + bigEndian(sent) : magic + common
+    }
   }
 
   /// How chunks stand in a file.
   enum Layout: Sendable, Equatable {
     case current
+    /// Of pictures that are cleaned.
+    case cleaned
     /// The layout before the current one, for pictures that were taken in then: no upload and size in the header, and
     /// the nonce is the chunk's number.
     case old
 
-    var headerBytes: Int { self == .current ? 4 + ownerBytes + uploadBytes + 8 : 4 + ownerBytes }
-    var overheadBytes: Int { self == .current ? nonceBytes + tagBytes : tagBytes }
+    var headerBytes: Int {
+      switch self {
+      case .current: 4 + ownerBytes + uploadBytes + 8
+      case .cleaned: 4 + ownerBytes + uploadBytes + 16
+      case .old: 4 + ownerBytes
+      }
+    }
+    var overheadBytes: Int { self == .old ? tagBytes : nonceBytes + tagBytes }
 
     func place(ofChunk index: Int) -> Int { headerBytes + index * (chunkBytes + overheadBytes) }
 
     func fileBytes(ofPicture bytes: Int) -> Int { headerBytes + bytes + chunkCount(ofPicture: bytes) * overheadBytes }
   }
 
-  static let longestHeader = Layout.current.headerBytes
+  static let longestHeader = Layout.cleaned.headerBytes
+
+  /// The key of the file that a cleaned picture is in.
+  static func cleanedKey(_ key: SecretKey) -> SecretKey {
+    key.derived(info: Array("fanfare cleaned picture".utf8), count: 32)
+  }
 
   /// - Parameter fileBytes: size of the whole file.
   /// - Throws: ``PictureFault/damaged`` where no picture's file begins so.
   static func header(_ bytes: [UInt8], fileBytes: Int) throws -> Header {
-    if bytes.count >= Layout.current.headerBytes, bytes.starts(with: magic) {
-      let size = bytes[(4 + ownerBytes + uploadBytes)..<longestHeader].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      guard size > 0, size < 1 << 40 else { throw PictureFault.damaged }
+    for (layout, start) in [(Layout.current, magic), (.cleaned, cleanedMagic)]
+    where bytes.count >= layout.headerBytes && bytes.starts(with: start) {
+      let sizes = 4 + ownerBytes + uploadBytes
+      let total = try size(bytes[sizes..<(sizes + 8)])
       return Header(
-        owner: Array(bytes[4..<(4 + ownerBytes)]),
-        upload: Array(bytes[(4 + ownerBytes)..<(4 + ownerBytes + uploadBytes)]), total: Int(size), layout: .current)
+        owner: Array(bytes[4..<(4 + ownerBytes)]), upload: Array(bytes[(4 + ownerBytes)..<sizes]), total: total,
+        sent: layout == .cleaned ? try size(bytes[(sizes + 8)..<(sizes + 16)]) : total, layout: layout)
     }
     guard bytes.count >= Layout.old.headerBytes, bytes.starts(with: oldMagic) else { throw PictureFault.damaged }
     let sealed = fileBytes - Layout.old.headerBytes
     let chunks = (sealed + chunkBytes + tagBytes - 1) / (chunkBytes + tagBytes)
     let total = sealed - chunks * tagBytes
     guard total > 0 else { throw PictureFault.damaged }
-    return Header(owner: Array(bytes[4..<(4 + ownerBytes)]), upload: [], total: total, layout: .old)
+    return Header(owner: Array(bytes[4..<(4 + ownerBytes)]), upload: [], total: total, sent: total, layout: .old)
+  }
+
+  private static func size(_ bytes: ArraySlice<UInt8>) throws -> Int {
+    let size = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard size > 0, size < 1 << 40 else { throw PictureFault.damaged }
+    return Int(size)
   }
 
   /// Says whose the picture is without naming the user: ids are random, so that the hash cannot be looked up in a
@@ -100,7 +140,7 @@ enum PictureFile {
     let data = additionalData(id, index, isLast)
     do {
       switch layout {
-      case .current: return try AESGCM.open(sealed, with: key, authenticating: data)
+      case .current, .cleaned: return try AESGCM.open(sealed, with: key, authenticating: data)
       case .old:
         return try AESGCM.open(sealed[...], nonce: [0, 0, 0, 0] + bigEndian(index), with: key, authenticating: data)
       }
@@ -132,10 +172,11 @@ enum PictureFile {
 }
 
 extension PictureFile.Header {
-  fileprivate init(owner: [UInt8], upload: [UInt8], total: Int, layout: PictureFile.Layout) {
+  fileprivate init(owner: [UInt8], upload: [UInt8], total: Int, sent: Int, layout: PictureFile.Layout) {
     self.owner = owner
     self.upload = upload
     self.total = total
+    self.sent = sent
     self.layout = layout
   }
 }

@@ -31,7 +31,7 @@ extension PictureHandler {
 
   func askForKey(_ id: String, _ selection: PictureSelection, _ user: String) {
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.key(id, user) { result in
+    broker.key(id, user) { result in
       eventLoop.execute { handler.value.send(id, selection, result) }
     }
   }
@@ -43,8 +43,9 @@ extension PictureHandler {
     case .success(let key):
       wasGranted = true
       let withBody = request.wantsBody
+      let purpose = request.purpose
       work { store in
-        try Self.find(id, selection, withBody: withBody, key: key.key, in: store)
+        try Self.find(id, for: purpose, selection, withBody: withBody, key: key.key, in: store)
       } then: { [self] found in
         guard phase == .opening else { return }
         send(found, id, key)
@@ -53,9 +54,10 @@ extension PictureHandler {
   }
 
   private static func find(
-    _ id: String, _ selection: PictureSelection, withBody: Bool, key: [UInt8], in store: PictureStore
+    _ id: String, for purpose: PicturePurpose, _ selection: PictureSelection, withBody: Bool, key: [UInt8],
+    in store: PictureStore
   ) throws -> Found {
-    let (total, tag) = try store.outline(id: id)
+    let (total, tag) = try store.outline(id: id, for: purpose)
     let answer = selection.answer(total: total, tag: tag)
     let start: Int? =
       switch answer {

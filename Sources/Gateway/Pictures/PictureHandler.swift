@@ -43,6 +43,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// When the phase began that goes at the client's pace.
   private var start = NIODeadline.now()
 
+  /// The path of the request was passed on because there is one (``PictureService/sizes``).
+  var broker: PictureBroker { service.brokers[request.purpose] ?? .absent }
+
   /// The broker gave the picture's key, so the user may see it.
   var wasGranted = false
 
@@ -209,6 +212,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch fault {
     case .system, .damaged, .full:
       listener.logger.error("a picture could not be stored or read", metadata: ["error": "\(fault)"])
+    case .refused, .notTaken:
+      // The broker may know of the upload: its place is free again.
+      if let ticket { broker.discard(ticket.id, ticket.user) { _ in } }
     case .missing where wasGranted:
       listener.logger.error(
         "a picture that may be seen is not in the folder of pictures; all gateways of a broker need the same one: set state.picture_directory"
@@ -266,8 +272,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch request.action {
     case .preflight: answer(.picturePreflight)
     case .progress(let id):
-      work {
-        try $0.progress(id: id, user: user)
+      work { [purpose = request.purpose] in
+        try $0.progress(id: id, user: user, for: purpose)
       } then: { [self] progress in
         answer(.pictureProgress(progress.offset))
       }
@@ -281,15 +287,15 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// has gone.
   private func discard(_ id: String, _ user: String) {
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.discard(id, user) { result in
+    broker.discard(id, user) { result in
       eventLoop.execute { handler.value.discarded(result, id, user) }
     }
   }
 
   private func discarded(_ result: Result<Void, ClientError>, _ id: String, _ user: String) {
     if case .failure(let error) = result { return answer(HTTPReply(picture: error)) }
-    work {
-      try $0.discardUpload(id: id, user: user)
+    work { [purpose = request.purpose] in
+      try $0.discardUpload(id: id, user: user, for: purpose)
     } then: { [self] in
       answer(.pictureDiscarded)
     }
@@ -299,8 +305,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   /// - Parameter anew: begin from nothing, because nobody can go on with what there is of the picture.
   private func begin(_ id: String, _ total: Int, _ start: Int?, _ user: String, anew: Bool = false) {
-    work {
-      try $0.begin(id: id, user: user, total: total, start: start, anew: anew)
+    work { [purpose = request.purpose] in
+      try $0.begin(id: id, user: user, total: total, start: start, anew: anew, for: purpose)
     } then: { [self] beginning in
       guard phase == .opening else { return }
       switch beginning {
@@ -333,7 +339,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     let picture = BegunPicture(
       id: ticket.id, user: ticket.user, bytes: ticket.total, key: key, upload: ticket.upload)
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.begin(picture) { result in
+    broker.begin(picture) { result in
       // A broker that is away keeps nobody from uploading: it is asked again when the picture is whole.
       guard case .failure(let error) = result, !error.temporary else { return }
       eventLoop.execute { handler.value.refused(error, ticket) }
@@ -353,7 +359,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// Asks the broker for the key of an upload that another gateway began.
   private func askForUploadKey(_ ticket: PictureStore.Ticket, _ offset: Int, _ start: Int?) {
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.uploadKey(ticket.id, ticket.upload, ticket.user) { result in
+    broker.uploadKey(ticket.id, ticket.upload, ticket.user) { result in
       eventLoop.execute { handler.value.adopt(result, ticket, offset, start) }
     }
   }
@@ -411,11 +417,11 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func finish() {
     guard let ticket else { return }
     enter(.finishing)
-    let (handler, service, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), service, eventLoop)
+    let (handler, broker, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), broker, eventLoop)
     work {
       try $0.finish(ticket)
     } then: { picture in
-      service.broker.register(picture) { result in
+      broker.register(picture) { result in
         eventLoop.execute { handler.value.registered(result, ticket) }
       }
     }

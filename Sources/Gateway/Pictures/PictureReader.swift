@@ -61,7 +61,9 @@ public final class PictureReader: Sendable {
 
   private func chunks(_ id: String, _ key: SecretKey, _ total: Int, _ range: Range<Int>) throws -> [UInt8] {
     let file = try OpenPicture.reading(folder + "/" + id)
-    guard try file.header().total == total, range.lowerBound % PictureFile.chunkBytes == 0,
+    let header = try file.header()
+    let key = header.purpose == .clique ? PictureFile.cleanedKey(key) : key
+    guard header.total == total, range.lowerBound % PictureFile.chunkBytes == 0,
       range.upperBound <= total
     else { throw PictureFault.damaged }
     var bytes: [UInt8] = []

@@ -113,6 +113,9 @@ extension HTTPReply {
     case .taken: self = .pictureConflict("this id is in use; upload under another one")
     case .busy, .superseded:
       self = .pictureConflict("another connection goes on with this upload; ask with HEAD where it stands")
+    case .notTaken: self = .unsupportedPicture("pictures here are JPEG, PNG or WebP; convert it before you send it")
+    case .refused(let sentence):
+      self = HTTPReply(status: .unprocessableEntity, body: sentence + "; an upload anew needs a new id\n")
     case .unsupportedType: self = .unsupportedPicture("this is no JPEG, HEIC, PNG or WebP picture")
     case .empty: self = .badRequest("the picture is empty")
     case .missing: self = .pictureNotFound

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// What a request to `/state/pictures` asks, checked as far as its head goes: a decision without I/O.
+/// What a request to the path of a ``PicturePurpose`` asks, checked as far as its head goes: a decision without I/O.
 struct PictureRequest: Equatable {
   enum Action: Equatable {
     /// A browser asks whether its page may send such requests.
@@ -16,6 +16,7 @@ struct PictureRequest: Equatable {
     case discard(id: String)
   }
 
+  var purpose: PicturePurpose
   var action: Action
   /// The client's connection token; empty for a preflight.
   var token = ""
@@ -23,8 +24,6 @@ struct PictureRequest: Equatable {
   var origin: String?
   /// The client waits for our word before it sends the picture (RFC 9110, section 10.1.1).
   var expectsContinue = false
-
-  static let path = "/state/pictures"
 
   /// What an id may be: letters, digits, `-` and `_`, as many as 16 random bytes make, or more. It names a file.
   static func isID(_ id: some StringProtocol) -> Bool {
@@ -47,23 +46,25 @@ struct PictureRefusal: Error {
 
 extension PictureRequest {
   /// - Parameters:
-  ///   - path: of the request, which is ours (``owns(path:)``).
+  ///   - path: of the request, which is that of the purpose (``PicturePurpose/init(path:)``).
   ///   - origin: of a page that may ask.
   init(
-    _ head: HTTPRequestHead, path: Substring, query: Substring, origin: String?, maximumBytes: Int
+    _ head: HTTPRequestHead, for purpose: PicturePurpose, path: Substring, query: Substring, origin: String?,
+    maximumBytes: Int
   ) throws(PictureRefusal) {
+    self.purpose = purpose
     self.origin = origin
     if head.method == .OPTIONS {
       action = .preflight
       return
     }
-    if path.utf8.count > Self.path.utf8.count {
+    if path.utf8.count > purpose.path.utf8.count {
       guard head.method == .GET || head.method == .HEAD else {
         throw PictureRefusal(reply: .pictureMethodNotAllowed("GET, HEAD, OPTIONS"))
       }
       let isHead = head.method == .HEAD
       action = .get(
-        id: try Self.id(path.dropFirst(Self.path.count + 1)), PictureSelection(head.headers, isHead: isHead),
+        id: try Self.id(path.dropFirst(purpose.path.count + 1)), PictureSelection(head.headers, isHead: isHead),
         withBody: !isHead)
     } else {
       let id = try Self.id(query)
@@ -85,8 +86,6 @@ extension PictureRequest {
     case .preflight, .put, .get, .discard: true
     }
   }
-
-  static func owns(path: Substring) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
   /// `id=…` alone, or an id alone.
   private static func id(_ text: Substring) throws(PictureRefusal) -> String {

@@ -17,6 +17,9 @@ public struct TakenPicture: Sendable, Equatable {
   public var key: [UInt8]
   /// Tells the picture's upload from others under the same id.
   public var upload: [UInt8]
+  /// Pixels, where the gateway has looked; 0: it has not.
+  public var width = 0
+  public var height = 0
 }
 
 /// A picture that has begun to come.
@@ -46,6 +49,8 @@ public struct PictureBroker: Sendable {
   public typealias UploadKeyed = @Sendable (Result<[UInt8], ClientError>) -> Void
   public typealias Keyed = @Sendable (Result<PictureKey, ClientError>) -> Void
   public typealias Sorted = @Sendable (Result<[String], ClientError>) -> Void
+
+  // What is said of State here is so of each app: `clique.picture.added`, and so on.
 
   /// `state.picture.added` in the name of the picture's user.
   public var register: @Sendable (_ picture: TakenPicture, _ answer: @escaping Registered) -> Void
@@ -81,7 +86,13 @@ public struct PictureBroker: Sendable {
 public struct PictureConfiguration: Sendable {
   /// Made where it does not exist; its parent must. All gateways of a broker need the same one.
   public var folder: String
+  /// Bytes of a picture of State.
   public var maximumBytes: Int
+  /// Bytes, and pixels a side, of a picture of Clique.
+  public var maximumCliqueBytes = 8 << 20
+  public var maximumCliquePixels = 8192
+  /// The apps that take pictures.
+  public var purposes: Set<PicturePurpose> = [.state]
   /// An upload, or a download, that does not move for so long ends.
   public var idleTimeoutMilliseconds: Int64 = 15_000
   /// The longest that one request may take; an upload goes on with another.
@@ -111,7 +122,7 @@ public final class PictureService: Sendable {
   let configuration: PictureConfiguration
   let store: PictureStore
   let verifier: any TokenVerifier
-  let broker: PictureBroker
+  let brokers: [PicturePurpose: PictureBroker]
   let budget: PictureBudget
   private let pool: NIOThreadPool
   /// One thread that deletes files, in the order in which that is asked for: what is discarded before users are
@@ -124,19 +135,23 @@ public final class PictureService: Sendable {
   /// Tells the operator what went wrong.
   private let warn: @Sendable (String) -> Void
 
-  /// - Parameter warn: tells the operator what went wrong, with a sentence.
+  /// - Parameters:
+  ///   - broker: for each purpose of the configuration.
+  ///   - warn: tells the operator what went wrong, with a sentence.
   /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
   public init(
-    _ configuration: PictureConfiguration, verifier: any TokenVerifier, broker: PictureBroker,
+    _ configuration: PictureConfiguration, verifier: any TokenVerifier,
+    broker: (PicturePurpose) -> PictureBroker,
     warn: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ListenerError) {
     self.configuration = configuration
     self.warn = warn
     self.verifier = verifier
-    self.broker = broker
+    brokers = Dictionary(uniqueKeysWithValues: configuration.purposes.map { ($0, broker($0)) })
     budget = PictureBudget(total: configuration.maximumRequests, perUser: configuration.maximumRequestsPerUser)
     var limits = PictureStore.Limits()
     limits.partialLifetimeSeconds = configuration.partialLifetimeSeconds
+    limits.cliquePixels = configuration.maximumCliquePixels
     do {
       store = try PictureStore(folder: configuration.folder, limits: limits) {
         Int64(MonotonicClock.now() / 1_000_000_000)
@@ -200,12 +215,43 @@ public final class PictureService: Sendable {
 
   private func reconcile(_ ids: [String]) {
     if ids.isEmpty { return }
-    // One question after the other, because the broker has more to do.
-    broker.gone(Array(ids.prefix(Self.picturesPerQuestion))) { [weak self] answer in
-      guard let self, case .success(let gone) = answer else { return }
-      discard(gone)
-      reconcile(Array(ids.dropFirst(Self.picturesPerQuestion)))
+    var asked: [PicturePurpose: [String]] = [:]
+    for id in ids.prefix(Self.picturesPerQuestion) {
+      // Each app knows its own pictures alone: of others it would say that they are gone.
+      if let purpose = store.purpose(id: id) { asked[purpose, default: []].append(id) }
     }
+    let questions = PicturePurpose.allCases.compactMap { purpose in
+      asked[purpose].flatMap { ids in brokers[purpose].map { (broker: $0, ids: ids) } }
+    }
+    ask(questions[...]) { [weak self] in
+      self?.cleaning.submit { [weak self] state in
+        if case .active = state { self?.reconcile(Array(ids.dropFirst(Self.picturesPerQuestion))) }
+      }
+    }
+  }
+
+  /// Asks one question after the other, because the broker has more to do.
+  ///
+  /// - Parameter then: called when all were answered; not, where the broker cannot answer now.
+  private func ask(
+    _ questions: ArraySlice<(broker: PictureBroker, ids: [String])>, then: @escaping @Sendable () -> Void
+  ) {
+    guard let question = questions.first else { return then() }
+    question.broker.gone(question.ids) { [weak self] answer in
+      guard let self else { return }
+      switch answer {
+      case .success(let gone): discard(gone)
+      case .failure(let error): if error.temporary { return }
+      }
+      ask(questions.dropFirst(), then: then)
+    }
+  }
+
+  /// The largest picture of each app that takes any.
+  var sizes: PictureSizes {
+    PictureSizes(
+      state: brokers[.state] == nil ? nil : configuration.maximumBytes,
+      clique: brokers[.clique] == nil ? nil : configuration.maximumCliqueBytes)
   }
 
   private static let picturesPerQuestion = 100

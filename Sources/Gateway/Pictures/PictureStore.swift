@@ -18,6 +18,8 @@ final class PictureStore: Sendable {
     var partialsPerUser = 4
     /// Uploads under way of all users: each costs some hundred bytes of memory and at most a picture on disk.
     var partials = 10_000
+    /// Pixels a side of a picture of Clique.
+    var cliquePixels = 8192
   }
 
   /// An upload under way, for whoever may write to it now.
@@ -25,6 +27,7 @@ final class PictureStore: Sendable {
     let id: String
     let user: String
     let total: Int
+    let purpose: PicturePurpose
     /// Which upload of this id.
     let upload: [UInt8]
     /// Rises each time a connection of this gateway takes the upload over: a ticket with an older one counts for
@@ -65,8 +68,8 @@ final class PictureStore: Sendable {
     var seen: [String: Seen] = [:]
   }
 
-  private let folder: String
-  private let limits: Limits
+  let folder: String
+  let limits: Limits
   /// Seconds; never goes back.
   private let clock: @Sendable () -> Int64
   private let contents = Mutex(Contents())
@@ -80,8 +83,17 @@ final class PictureStore: Sendable {
   }
 
   private static let partialSuffix = ".part"
-  private func path(_ id: String) -> String { folder + "/" + id }
-  private func partialPath(_ id: String) -> String { path(id) + Self.partialSuffix }
+  /// Of a cleaned picture that the broker does not have yet (``PictureStore/clean(_:_:_:)``).
+  private static let cleanSuffix = ".clean"
+  private static let suffixes = [partialSuffix, cleanSuffix]
+  func path(_ id: String) -> String { folder + "/" + id }
+  func partialPath(_ id: String) -> String { path(id) + Self.partialSuffix }
+  func cleanPath(_ id: String) -> String { path(id) + Self.cleanSuffix }
+
+  /// The id of a file's picture, whole or not.
+  private static func id(ofFile name: String) -> String {
+    suffixes.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
+  }
 
   // MARK: Taking in
 
@@ -91,14 +103,16 @@ final class PictureStore: Sendable {
   ///   - id: checked by ``PictureRequest``: it names a file.
   ///   - start: where the request's bytes begin in the picture; nil: they are the whole picture.
   ///   - anew: nobody can go on with what is there: its key is lost.
-  func begin(id: String, user: String, total: Int, start: Int?, anew: Bool = false) throws -> Beginning {
-    if let size = try finishedSize(id, user) {
+  func begin(
+    id: String, user: String, total: Int, start: Int?, anew: Bool = false, for purpose: PicturePurpose = .state
+  ) throws -> Beginning {
+    if let size = try finishedSize(id, user, purpose) {
       if size != total { throw PictureFault.otherSize(size) }
       return .finished
     }
     if let (header, offset) = try partial(id) {
-      guard header.isOf(user, id: id) else { throw PictureFault.taken }
-      if anew { return try beginAnew(id, user, total) }
+      guard header.isOf(user, id: id), header.purpose == purpose else { throw PictureFault.taken }
+      if anew { return try beginAnew(id, user, total, purpose) }
       // The upload is whole, but it could not be finished, or the client was not told: whatever comes, nothing more is
       // needed.
       let isWhole = offset == header.total && header.total == total
@@ -110,7 +124,7 @@ final class PictureStore: Sendable {
     } else if let start, start > 0 {
       throw PictureFault.offset(0)
     }
-    return try beginAnew(id, user, total)
+    return try beginAnew(id, user, total, purpose)
   }
 
   /// The file of an upload, and how much is in it; nil where there is none, or none that could be gone on with.
@@ -119,7 +133,7 @@ final class PictureStore: Sendable {
       let file = try OpenPicture.reading(partialPath(id))
       let header = try file.header()
       // An upload of an earlier version, whose key nobody has.
-      guard header.layout == .current else { return nil }
+      guard header.layout != .old else { return nil }
       return (header, PictureFile.offset(inFile: try file.size, header))
     } catch PictureFault.missing {
       return nil
@@ -136,7 +150,8 @@ final class PictureStore: Sendable {
       if known?.isWriting ?? false { throw PictureFault.busy }
       contents.lastGeneration += 1
       let ticket = Ticket(
-        id: id, user: user, total: header.total, upload: header.upload, generation: contents.lastGeneration)
+        id: id, user: user, total: header.total, purpose: header.purpose, upload: header.upload,
+        generation: contents.lastGeneration)
       contents.partials[id] = Partial(
         ticket: ticket, key: known?.key, format: known?.format, offset: offset, touched: now)
       return (ticket, known?.key != nil)
@@ -146,7 +161,9 @@ final class PictureStore: Sendable {
   }
 
   /// Begins at the first byte, under a key of its own, in place of whatever is there.
-  private func beginAnew(_ id: String, _ user: String, _ total: Int) throws -> Beginning {
+  private func beginAnew(
+    _ id: String, _ user: String, _ total: Int, _ purpose: PicturePurpose
+  ) throws -> Beginning {
     let upload = Randomness.bytes(PictureFile.uploadBytes)
     let now = clock()
     let ticket = try contents.withLock { contents in
@@ -155,14 +172,16 @@ final class PictureStore: Sendable {
         if known.isWriting { throw PictureFault.busy }
       }
       contents.lastGeneration += 1
-      let ticket = Ticket(id: id, user: user, total: total, upload: upload, generation: contents.lastGeneration)
+      let ticket = Ticket(
+        id: id, user: user, total: total, purpose: purpose, upload: upload, generation: contents.lastGeneration)
       contents.partials[id] = Partial(
         ticket: ticket, key: SecretKey(randomBytes: 32), offset: 0, isWriting: true, touched: now)
       return ticket
     }
     do {
       let file = try OpenPicture.writing(partialPath(id), creates: true)
-      try file.write(PictureFile.Header(id: id, user: user, upload: upload, total: total).encoded, at: 0)
+      let header = PictureFile.Header(id: id, user: user, upload: upload, total: total, for: purpose)
+      try file.write(header.encoded, at: 0)
     } catch {
       forget(ticket)
       throw error
@@ -221,16 +240,18 @@ final class PictureStore: Sendable {
       }
       if partial.offset == 0 {
         format = PictureFormat(firstBytes: chunk)
-        if format == nil { throw PictureFault.unsupportedType }
+        guard let format else { throw PictureFault.unsupportedType }
+        if ticket.purpose == .clique, !PictureCleaning.takes(format) { throw PictureFault.notTaken }
       }
       let index = partial.offset / PictureFile.chunkBytes
       let sealed = try PictureFile.seal(chunk, index: index, isLast: isLast, id: ticket.id, key: key)
       let file = try openPartial(ticket)
       // Another gateway may have gone on with it.
-      guard PictureFile.offset(inFile: try file.size, try file.header()) == partial.offset else {
+      let header = try file.header()
+      guard PictureFile.offset(inFile: try file.size, header) == partial.offset else {
         throw PictureFault.superseded
       }
-      try file.write(sealed, at: PictureFile.Layout.current.place(ofChunk: index))
+      try file.write(sealed, at: header.layout.place(ofChunk: index))
     } catch PictureFault.superseded {
       forget(ticket)
       throw PictureFault.superseded
@@ -257,9 +278,10 @@ final class PictureStore: Sendable {
     return file
   }
 
-  /// Makes a whole upload durable.
+  /// Makes a whole upload durable, cleaned where its app wants that.
   ///
   /// - Returns: what the broker must know before anybody is told that the picture is here.
+  /// - Throws: ``PictureFault/refused(_:)`` where it cannot be cleaned; nothing is left of it then.
   func finish(_ ticket: Ticket) throws -> TakenPicture {
     let (partial, key) = try claim(ticket)
     defer { release(ticket) }
@@ -269,9 +291,14 @@ final class PictureStore: Sendable {
     guard let format = try partial.format ?? PictureFormat(firstBytes: Self.chunk(0, of: file, id: ticket.id, key: key))
     else { throw PictureFault.unsupportedType }
     try file.sync()
-    return TakenPicture(
+    var picture = TakenPicture(
       id: ticket.id, user: ticket.user, type: format.rawValue, bytes: ticket.total,
       key: key.bytes, upload: ticket.upload)
+    if ticket.purpose == .clique {
+      let cleaned = try clean(file, ticket, key)
+      (picture.bytes, picture.width, picture.height) = (cleaned.bytes.count, cleaned.width, cleaned.height)
+    }
+    return picture
   }
 
   /// Gives the file the picture's name, now that the broker has the key: from here on the picture counts as taken in.
@@ -279,7 +306,12 @@ final class PictureStore: Sendable {
     _ = try claim(ticket)
     defer { forget(ticket) }
     let file = try openPartial(ticket)
-    try PictureFolder.move(partialPath(ticket.id), to: path(ticket.id))
+    switch ticket.purpose {
+    case .state: try PictureFolder.move(partialPath(ticket.id), to: path(ticket.id))
+    case .clique:
+      try PictureFolder.move(cleanPath(ticket.id), to: path(ticket.id))
+      PictureFolder.remove(partialPath(ticket.id))
+    }
     _ = consume file
     try PictureFolder.sync(folder)
   }
@@ -293,13 +325,14 @@ final class PictureStore: Sendable {
   /// writer.
   private func removeFile(of ticket: Ticket) {
     guard let file = try? openPartial(ticket) else { return }
+    if ticket.purpose == .clique { PictureFolder.remove(cleanPath(ticket.id)) }
     PictureFolder.remove(partialPath(ticket.id))
     _ = consume file
   }
 
   /// - Returns: whether this ticket was the one to write with.
   @discardableResult
-  private func forget(_ ticket: Ticket) -> Bool {
+  func forget(_ ticket: Ticket) -> Bool {
     contents.withLock { contents in
       guard contents.partials[ticket.id]?.ticket == ticket else { return false }
       contents.partials[ticket.id] = nil
@@ -328,53 +361,27 @@ final class PictureStore: Sendable {
   }
 
   /// Where an upload stands: how much is here, of how much; the second is nil where nothing is known.
-  func progress(id: String, user: String) throws -> (offset: Int, total: Int?) {
-    if let size = try finishedSize(id, user) { return (size, size) }
+  func progress(
+    id: String, user: String, for purpose: PicturePurpose = .state
+  ) throws -> (offset: Int, total: Int?) {
+    if let size = try finishedSize(id, user, purpose) { return (size, size) }
     guard let (header, offset) = try partial(id) else { return (0, nil) }
-    guard header.isOf(user, id: id) else { throw PictureFault.taken }
+    guard header.isOf(user, id: id), header.purpose == purpose else { throw PictureFault.taken }
     return (offset, header.total)
   }
 
-  /// The size of a picture that was taken in from this user; nil where there is none.
-  private func finishedSize(_ id: String, _ user: String) throws -> Int? {
+  /// The size of a picture that was taken in from this user, as it was sent; nil where there is none.
+  private func finishedSize(_ id: String, _ user: String, _ purpose: PicturePurpose) throws -> Int? {
     do {
       let header = try OpenPicture.reading(path(id)).header()
-      guard header.isOf(user, id: id) else { throw PictureFault.taken }
-      return header.total
+      guard header.isOf(user, id: id), header.purpose == purpose else { throw PictureFault.taken }
+      return header.sent
     } catch PictureFault.missing {
       return nil
     }
   }
 
-  // MARK: Giving out
-
-  /// The size of a picture that is here as a whole, and its entity tag.
-  func outline(id: String) throws -> (total: Int, tag: String) {
-    let file = try OpenPicture.reading(path(id))
-    let header = try file.header()
-    // A file that was cut off is found out before the first byte is given out, not in the middle.
-    guard try file.size == header.layout.fileBytes(ofPicture: header.total) else { throw PictureFault.damaged }
-    return (header.total, header.entityTag)
-  }
-
-  /// One chunk of a picture, decrypted.
-  func chunk(_ index: Int, of id: String, key: [UInt8]) throws -> [UInt8] {
-    try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SecretKey(key))
-  }
-
-  static func chunk(
-    _ index: Int, of file: borrowing OpenPicture, id: String, key: SecretKey
-  ) throws -> [UInt8] {
-    let header = try file.header()
-    let count = min(PictureFile.chunkBytes, header.total - index * PictureFile.chunkBytes)
-    guard count > 0 else { throw PictureFault.damaged }
-    let sealed = try file.bytes(
-      at: header.layout.place(ofChunk: index), count: count + header.layout.overheadBytes)
-    let isLast = index == PictureFile.chunkCount(ofPicture: header.total) - 1
-    return try PictureFile.unseal(sealed, index: index, isLast: isLast, id: id, key: key, header.layout)
-  }
-
-  // MARK: Cleaning
+  // MARK: Deleting
 
   /// Deletes pictures that nobody will see any more. Ids that are not here are passed over.
   ///
@@ -387,7 +394,8 @@ final class PictureStore: Sendable {
       let isGone = PictureFolder.remove(path(id))
       // An upload that goes on at this moment ends at its next chunk.
       contents.withLock { _ = $0.partials.removeValue(forKey: id) }
-      if !PictureFolder.remove(partialPath(id)) || !isGone { left.append(id) }
+      let isCleanGone = PictureFolder.remove(cleanPath(id))
+      if !PictureFolder.remove(partialPath(id)) || !isCleanGone || !isGone { left.append(id) }
     }
     do { try PictureFolder.sync(folder) } catch { left = ids }
     return left
@@ -396,9 +404,10 @@ final class PictureStore: Sendable {
   /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.
   ///
   /// - Throws: where its file cannot be read now.
-  func discardUpload(id: String, user: String) throws {
-    guard let (header, _) = try partial(id), header.isOf(user, id: id) else { return }
+  func discardUpload(id: String, user: String, for purpose: PicturePurpose = .state) throws {
+    guard let (header, _) = try partial(id), header.isOf(user, id: id), header.purpose == purpose else { return }
     contents.withLock { _ = $0.partials.removeValue(forKey: id) }
+    PictureFolder.remove(cleanPath(id))
     PictureFolder.remove(partialPath(id))
     try PictureFolder.sync(folder)
   }
@@ -409,8 +418,7 @@ final class PictureStore: Sendable {
   func forget(_ users: [String]) throws {
     var theirs: [String] = []
     for name in try PictureFolder.names(in: folder) {
-      let isPartial = name.hasSuffix(Self.partialSuffix)
-      let id = isPartial ? String(name.dropLast(Self.partialSuffix.count)) : name
+      let id = Self.id(ofFile: name)
       if PictureRequest.isID(id), try isFile(name, ofPicture: id, ofOneOf: users) { theirs.append(id) }
     }
     if !discard(theirs).isEmpty { throw PictureFault.system("files that are still there") }
@@ -434,14 +442,16 @@ final class PictureStore: Sendable {
   /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this
   /// gateway watched for the lifetime of an upload is old, and no other.
   func sweep() {
-    guard let names = try? PictureFolder.names(in: folder).filter({ $0.hasSuffix(Self.partialSuffix) }) else { return }
+    guard
+      let names = try? PictureFolder.names(in: folder).filter({ name in Self.suffixes.contains { name.hasSuffix($0) } })
+    else { return }
     let now = clock()
     contents.withLock { contents in contents.seen = contents.seen.filter { names.contains($0.key) } }
     for name in names {
       guard let file = try? OpenPicture.reading(folder + "/" + name) else { continue }
       let lastWrite = file.lastWrite
       _ = consume file
-      let id = String(name.dropLast(Self.partialSuffix.count))
+      let id = Self.id(ofFile: name)
       if contents.withLock({ Self.isOld(name, id, lastWrite, at: now, limits, in: &$0) }) { removeOld(id, name) }
     }
   }
@@ -463,7 +473,7 @@ final class PictureStore: Sendable {
     PictureFolder.remove(folder + "/" + name)
     _ = consume file
     contents.withLock { contents in
-      contents.partials[id] = nil
+      if name == id + Self.partialSuffix { contents.partials[id] = nil }
       contents.seen[name] = nil
     }
   }

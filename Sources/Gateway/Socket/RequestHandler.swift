@@ -109,7 +109,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     let decision = RequestDecision(
       head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
       isDraining: listener.isDraining,
-      maximumPictureBytes: listener.configuration.pictures?.configuration.maximumBytes)
+      pictures: listener.configuration.pictures?.sizes)
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade):

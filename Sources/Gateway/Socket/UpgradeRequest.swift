@@ -20,17 +20,19 @@ enum RequestDecision: Equatable {
 extension RequestDecision {
   /// - Parameters:
   ///   - bytesAfterHead: bytes that came in the same read, behind the head.
-  ///   - maximumPictureBytes: nil where no pictures are taken in.
+  ///   - pictures: the largest of each app; nil where no pictures are taken in.
   init(
     _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
-    maximumPictureBytes: Int? = nil
+    pictures: PictureSizes? = nil
   ) {
     do {
       let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      if let maximumPictureBytes, let path = parts.first, PictureRequest.owns(path: path) {
+      if let pictures, let path = parts.first, let purpose = PicturePurpose(path: path),
+        let maximumBytes = pictures[purpose]
+      {
         self = try Self.decidePictures(
-          head, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins, isDraining: isDraining,
-          maximumBytes: maximumPictureBytes)
+          head, for: purpose, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins,
+          isDraining: isDraining, maximumBytes: maximumBytes)
         return
       }
       self = try Self.decide(
@@ -75,8 +77,8 @@ extension RequestDecision {
   }
 
   private static func decidePictures(
-    _ head: HTTPRequestHead, path: Substring, query: Substring, origins: OriginPolicy, isDraining: Bool,
-    maximumBytes: Int
+    _ head: HTTPRequestHead, for purpose: PicturePurpose, path: Substring, query: Substring, origins: OriginPolicy,
+    isDraining: Bool, maximumBytes: Int
   ) throws(Refusal) -> RequestDecision {
     try checkFraming(head)
     let host = try checkHost(head)
@@ -86,7 +88,8 @@ extension RequestDecision {
     if head.method != .PUT && hasBody(head) { throw .badRequest("only PUT has a body here") }
     do throws(PictureRefusal) {
       return .pictures(
-        try PictureRequest(head, path: path, query: query, origin: origin, maximumBytes: maximumBytes))
+        try PictureRequest(
+          head, for: purpose, path: path, query: query, origin: origin, maximumBytes: maximumBytes))
     } catch {
       return .reply(error.reply.readable(from: origin))
     }

@@ -25,6 +25,11 @@ extension Settings {
     @Setting public var profileFields: [String]
     @Setting public var maxProfileChangesPerDay: Int
     @Setting public var knownUsersOnly: Bool
+    @Setting public var maxPictureBytes: Int
+    @Setting public var maxPicturePixels: Int
+    @Setting public var pictureLifetime: Duration
+    @Setting public var maxUnsentPictures: Int
+    @Setting public var maxPictureBytesPerUser: Int
 
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag("enabled", true, "Run the app Clique: chats, requests and crossings.")
@@ -79,6 +84,8 @@ extension Settings {
         "Let a client enter a place only with a token of the backend that names it (CLIQUE.md, Places that a backend "
           + "attests); services need none.")
       (_profileFields, _maxProfileChangesPerDay, _knownUsersOnly) = Self.people(&declare)
+      (_maxPictureBytes, _maxPicturePixels, _pictureLifetime) = Self.picture(&declare)
+      (_maxUnsentPictures, _maxPictureBytesPerUser) = Self.pictures(&declare)
     }
 
     /// What people say about themselves, and who is known.
@@ -108,6 +115,31 @@ extension Settings {
         "Refuse requests to users who have never called a method of Clique. It tells whether an id exists: leave it off "
           + "where ids can be guessed (CLIQUE.md, Who is known).")
       return (fields, changes, known)
+    }
+
+    private static func picture(
+      _ declare: inout SettingDeclarations
+    ) -> (bytes: Setting<Int>, pixels: Setting<Int>, lifetime: Setting<Duration>) {
+      (
+        declare.bytes(
+          "max_picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture of a message or profile."),
+        declare.integer(
+          "max_picture_pixels", 8192, in: 256...65_535, "Pixels of a picture's longer side; more is status 422."),
+        declare.duration(
+          "picture_lifetime", .hours(24), in: .seconds(1) ... .hours(24 * 31),
+          "Time for which a picture is kept that nobody sends.")
+      )
+    }
+
+    private static func pictures(_ declare: inout SettingDeclarations) -> (unsent: Setting<Int>, bytes: Setting<Int>) {
+      (
+        declare.integer(
+          "max_unsent_pictures", 32, in: 2...1000,
+          "Pictures that one user has uploaded, or uploads, and not sent; one more is status 429."),
+        declare.bytes(
+          "max_picture_bytes_per_user", mebibytes(1024), in: mebibytes(1)...mebibytes(1 << 20),
+          "Bytes of one user's pictures that are kept, sent and not sent; more is status 429.")
+      )
     }
   }
 
@@ -149,7 +181,7 @@ extension Settings {
         "Time for which a picture is kept that nobody sends.")
       _pictureDirectory = declare.text(
         "picture_directory", "",
-        "Folder of the pictures, which all gateways of a broker and the broker itself must share; without it a broker in a "
+        "Folder of the pictures of State and Clique, which all gateways of a broker and the broker itself must share; without it a broker in a "
           + "process of its own gives no pictures out with an export. Empty: `pictures` in `data.directory`.")
       _pictureBytes = declare.bytes("picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture.")
       _maxRecorders = declare.integer(

@@ -65,6 +65,14 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
+  /// Whether a gateway says that a picture has come, or has begun to.
+  public var addsPicture: Bool {
+    switch self {
+    case .state(.addPicture), .clique(.picture(.add)): true
+    case .state, .clique, .push, .other: false
+    }
+  }
+
   /// Bytes of what the command carries, about, as they count for windows and rate limits.
   public var payloadBytes: Int {
     switch self {

@@ -43,6 +43,7 @@ extension CliqueCommand {
     case .setProfile: self = .setProfile(try ProfileChange(data))
     case .profiles: self = .profiles(try fields.people())
     case .people: self = .people(try PeopleSearch(fields))
+    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard: throw .methodNotFound
     }
   }
 
@@ -80,11 +81,15 @@ extension CliqueCommand.Target {
 }
 
 extension CliqueCommand.Send {
-  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …]}`
+  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …],
+  /// "picture": {"id": …, "hash": …}}`, where the text may be left out or empty beside a picture.
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
-    guard let text = try fields.text("text"), !text.raw.isEmpty else {
-      throw .badRequest.saying("`text` is missing or empty; send what you want to say")
+    let said = try fields.text("text")
+    let hasText = said.map { !$0.raw.isEmpty } ?? false
+    if !hasText, !fields.has("picture") {
+      throw .badRequest.saying("`text` is missing or empty; send what you want to say, or a picture")
     }
+    let text = said ?? CommandFields.Text(raw: [], hasEscapes: false)
     let key = CliqueMessageKey(own: try fields.key(), user: user)
     // A command that names a group needs nothing more, whatever else it names.
     if let id = try fields.conversation(), CliqueCommand.isGroup(id) {
@@ -93,7 +98,7 @@ extension CliqueCommand.Send {
       target = try CliqueCommand.Target(fields, "to", user)
     }
     // Nearly all messages have nothing but a target, a text and a key, and are not looked through for more.
-    let isPlain = fields.count <= (key.own.isEmpty ? 2 : 3)
+    let isPlain = hasText && fields.count <= (key.own.isEmpty ? 2 : 3)
     message = CliqueMessage(text, key, isPlain ? nil : try CliqueMessageExtras(fields))
   }
 }

@@ -35,6 +35,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   /// The profiles of people, as far as the caller may see them.
   case profiles([String])
   case people(PeopleSearch)
+  /// Of a gateway itself.
+  case picture(PictureCommand)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
@@ -46,6 +48,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case draft, totals, react, report
     case setProfile, profiles, people
     case disappear
+    case pictureAdded, pictureUpload, pictureKey, pictureGone, pictureDiscard
 
     public var name: String {
       switch self {
@@ -83,6 +86,11 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .profiles: "clique.profiles"
       case .people: "clique.people"
       case .disappear: "clique.disappear"
+      case .pictureAdded: "clique.picture.added"
+      case .pictureUpload: "clique.picture.upload"
+      case .pictureKey: "clique.picture.key"
+      case .pictureGone: "clique.picture.gone"
+      case .pictureDiscard: "clique.picture.discard"
       }
     }
 
@@ -161,12 +169,18 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .setProfile: .setProfile
     case .profiles: .profiles
     case .people: .people
+    case .picture(let command): command.method
     }
+  }
+
+  /// Whether only a gateway itself gives the command.
+  public var isGateways: Bool {
+    if case .picture = self { true } else { false }
   }
 
   var payloadBytes: Int {
     switch self {
-    case .send(let send): send.message.payload.count
+    case .send(let send): send.message.payload.count + (send.message.extras?.picture?.payloadBytes ?? 0)
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
@@ -175,6 +189,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .setProfile(let change): change.fields.reduce(change.name?.utf8.count ?? 0) { $0 + 16 + $1.value.utf8.count }
     case .profiles(let people): people.reduce(0) { $0 + 16 + $1.utf8.count }
     case .people(let search): search.text.utf8.count
+    case .picture(let command): command.payloadBytes
     default: 0
     }
   }

@@ -34,6 +34,8 @@ public struct CommandFields {
     /// A list of strings, which stand at these indexes of ``elements``.
     case list(Range<Int>)
     case null
+    /// An object, whose bytes stand there.
+    case object(Range<Int>)
     case other
   }
 
@@ -119,7 +121,7 @@ public struct CommandFields {
 
   var count: Int { fields.count }
 
-  func has(_ name: StaticString) -> Bool { value(name) != nil }
+  public func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   public func text(_ name: StaticString) throws(ClientError) -> Text? {
     guard let value = value(name) else { return nil }
@@ -154,6 +156,18 @@ public struct CommandFields {
     return boolean
   }
 
+  /// The fields of an object; nil where the field is left out or null.
+  public func object(_ name: StaticString) throws(ClientError) -> CommandFields? {
+    guard let value = value(name) else { return nil }
+    guard case .object(let place) = value else { throw ClientError.badRequest.saying("`\(name)` must be an object") }
+    return try CommandFields(Array(bytes[place]))
+  }
+
+  /// An object as it stands there; nil where the field is none.
+  public func raw(object name: StaticString) -> [UInt8]? {
+    if case .object(let place) = value(name) { Array(bytes[place]) } else { nil }
+  }
+
   func strings(_ name: StaticString) throws(ClientError) -> [String]? {
     guard let value = value(name) else { return nil }
     guard case .list(let places) = value else {
@@ -181,9 +195,14 @@ extension CommandFields {
     case UInt8(ascii: "f"): return cursor.consume("false") ? .boolean(false) : nil
     case UInt8(ascii: "n"): return cursor.consume("null") ? .null : nil
     case UInt8(ascii: "["): return list(&cursor)
-    case UInt8(ascii: "{"): return Self.other(&cursor)
+    case UInt8(ascii: "{"): return Self.object(&cursor)
     default: return Self.number(&cursor)
     }
+  }
+
+  private static func object(_ cursor: inout JSONCursor) -> Value? {
+    let start = cursor.index
+    return other(&cursor).map { _ in .object(start..<cursor.index) }
   }
 
   private static func other(_ cursor: inout JSONCursor) -> Value? {

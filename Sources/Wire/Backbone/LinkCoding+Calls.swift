@@ -117,6 +117,7 @@ extension CliqueCommand {
     case .people(let search):
       sink.write(search.text)
       sink.write(UInt64(search.limit))
+    case .picture(let command): command.write(to: &sink)
     }
   }
 
@@ -163,6 +164,8 @@ extension CliqueCommand {
     case .setProfile: self = .setProfile(try ProfileChange(from: &reader))
     case .profiles: self = .profiles(try reader.readStrings())
     case .people: self = .people(.init(text: try reader.readString(), limit: Int(try reader.readLimit())))
+    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard:
+      self = .picture(try PictureCommand(method, from: &reader))
     }
   }
 }
@@ -186,10 +189,14 @@ extension ByteSink {
     write(UInt64(message.characters))
     write(message.key.own)
     write(optionalText: message.key.published)
-    write(flag: message.extras != nil)
-    guard let extras = message.extras else { return }
+    // 0: nothing more; 1: what the message refers to; 2: that, and its picture.
+    guard let extras = message.extras else { return write(byte: 0) }
+    write(byte: extras.picture == nil ? 1 : 2)
     write(extras.reply ?? 0)
     write(extras.mentions)
+    guard let picture = extras.picture else { return }
+    write(picture.id)
+    write(picture.hash)
   }
 
   mutating func write(_ texts: [String]) {
@@ -215,9 +222,18 @@ extension ByteReader {
       payload: try readBytes(), textBytes: Int(try readLimit()), hasEscapes: try readFlag(),
       characters: Int(try readLimit()),
       key: CliqueMessageKey(own: try readString(), published: try readOptionalString()),
-      extras: try readFlag() ? CliqueMessageExtras(reply: try readNumber(), mentions: try readStrings()) : nil)
+      extras: try readExtras())
     guard let message else { throw MalformedMessage() }
     return message
+  }
+
+  private mutating func readExtras() throws(MalformedMessage) -> CliqueMessageExtras? {
+    let kind = try readByte()
+    guard kind <= 2 else { throw MalformedMessage() }
+    if kind == 0 { return nil }
+    return CliqueMessageExtras(
+      reply: try readNumber(), mentions: try readStrings(),
+      picture: kind == 2 ? .init(id: try readString(), hash: try readString()) : nil)
   }
 
   mutating func readStrings() throws(MalformedMessage) -> [String] {

@@ -38,6 +38,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueSearchText = "clique.search_text"
   /// Fixed: times after which messages of one conversation disappear that are on their way.
   case cliqueDisappearTimes = "clique.disappear_times"
+  case cliqueUnsentPictures = "clique.max_unsent_pictures"
+  case cliquePictureBytes = "clique.max_picture_bytes_per_user"
+  /// Fixed: pictures that one person discards in a day.
+  case cliquePictureDiscards = "clique.picture_discards_per_day"
   case stateRecorders = "state.max_recorders"
   case stateThreads = "state.max_threads"
   /// Nobody is refused: what is sent beyond the limit is not shown to its receiver. The same of the

@@ -35,6 +35,9 @@ enum AppSetup {
     rules.profileChangesPerDay = clique.maxProfileChangesPerDay
     rules.knownUsersOnly = clique.knownUsersOnly
     rules.notifies = settings.push.notifications
+    rules.pictureLifetime = clique.pictureLifetime.milliseconds
+    rules.unsentPictures = clique.maxUnsentPictures
+    rules.pictureBytes = Int64(clique.maxPictureBytesPerUser)
     return Clique(rules, vault: vault)
   }
 
@@ -73,18 +76,24 @@ enum AppSetup {
     return Notifications(rules)
   }
 
-  /// How pictures are taken in; nil where the app State is off.
+  /// How pictures are taken in; nil where no app takes any.
   static func pictures(_ settings: Settings) -> PictureConfiguration? {
-    guard settings.state.enabled else { return nil }
+    guard settings.state.enabled || settings.clique.enabled else { return nil }
     let folder = settings.state.pictureDirectory
-    return PictureConfiguration(
+    var configuration = PictureConfiguration(
       folder: folder.isEmpty ? settings.data.directory + "/pictures" : folder,
       maximumBytes: settings.state.pictureBytes,
       maximumRequests: settings.state.maxPictureRequests,
       maximumRequestsPerUser: settings.state.maxPictureRequestsPerUser)
+    configuration.maximumCliqueBytes = settings.clique.maxPictureBytes
+    configuration.maximumCliquePixels = settings.clique.maxPicturePixels
+    configuration.purposes = []
+    if settings.state.enabled { configuration.purposes.insert(.state) }
+    if settings.clique.enabled { configuration.purposes.insert(.clique) }
+    return configuration
   }
 
-  /// Where the broker reads pictures for exports: in the folder of its gateways; nil where the app State is off.
+  /// Where the broker reads pictures for exports: in the folder of its gateways; nil where no app takes any.
   static func pictureSource(_ settings: Settings) -> PictureSource? {
     guard let folder = pictures(settings)?.folder else { return nil }
     let reader = PictureReader(folder: folder)

@@ -138,7 +138,7 @@ enum BrokerSetup {
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
     configuration.webhooks = WebhookSetup.configurations(settings)
-    configuration.gatewaysKeepPictures = settings.state.enabled
+    configuration.gatewaysKeepPictures = settings.state.enabled || settings.clique.enabled
     configuration.accounts = AccountRules(
       allowsExport: settings.account.allowExport, allowsDelete: settings.account.allowDelete,
       exportsPerDay: settings.account.exportsPerDay)

@@ -82,7 +82,8 @@ struct PictureForgettingTests {
     let folder = try TemporaryFolder()
     let broker = PictureBroker { _, _, answer in answer(.failure(.internalError)) }
     let service = try PictureService(
-      PictureConfiguration(folder: folder.path + "/pictures"), verifier: PictureScene.Verifier(), broker: broker)
+      PictureConfiguration(folder: folder.path + "/pictures"), verifier: PictureScene.Verifier(),
+      broker: { _ in broker })
     await service.stop()
     let ending = Ending()
     service.forget(["ada"]) { ending.note($0) }

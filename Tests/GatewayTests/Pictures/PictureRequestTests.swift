@@ -185,12 +185,12 @@ struct PictureRequestTests {
 
   @Test("the broker is told and asked about pictures in commands that no client can say")
   func brokerCalls() {
-    let asked = Mutex<[String: [StateCommand]]>([:])
+    let asked = Mutex<[String: [PictureCommand]]>([:])
     let broker = PictureBroker { command, user, answer in
       asked.withLock { $0[user, default: []].append(command) }
-      #expect(command.isGateways)
+      #expect(StateCommand(command).isGateways && CliqueCommand.picture(command).isGateways)
       switch command {
-      case .addPicture: answer(.success(Array("{}".utf8)))
+      case .add: answer(.success(Array("{}".utf8)))
       default: answer(.success(Array(#"{"key":"AQID","type":"image/png","more":1}"#.utf8)))
       }
     }
@@ -204,11 +204,11 @@ struct PictureRequestTests {
     #expect(
       asked.withLock { $0 } == [
         "ada": [
-          .addPicture(.init(id: Self.id, type: "image/heic", bytes: 7, key: [1, 2, 3], upload: [9])),
-          .addPicture(.init(id: Self.id, type: nil, bytes: 7, key: [1, 2, 3], upload: [9])),
+          .add(.init(id: Self.id, type: "image/heic", bytes: 7, key: [1, 2, 3], upload: [9])),
+          .add(.init(id: Self.id, type: nil, bytes: 7, key: [1, 2, 3], upload: [9])),
           .uploadKey(id: Self.id, upload: [9]),
         ],
-        "bob": [.pictureKey(id: Self.id)],
+        "bob": [.key(id: Self.id)],
       ])
     let broken = PictureBroker { _, _, answer in answer(.success(Array("[]".utf8))) }
     broken.uploadKey(Self.id, [9], "bob") { result in #expect(result == .failure(.internalError)) }

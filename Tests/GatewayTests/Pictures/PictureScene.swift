@@ -124,6 +124,8 @@ final class PictureScene {
   let service: PictureService
   let harness: ListenerHarness
   let folder: String
+  /// Of the requests for pictures: of State, if nothing else is said.
+  var path = PicturePurpose.state.path
 
   init(
     folder: String, broker: Broker = Broker(), _ configure: (inout PictureConfiguration) -> Void = { _ in },
@@ -138,13 +140,15 @@ final class PictureScene {
     configure(&configuration)
     let service = try PictureService(
       configuration, verifier: Verifier(),
-      broker: PictureBroker(
-        register: { picture, answer in answer(broker.register(picture)) },
-        begin: { picture, answer in answer(broker.begin(picture)) },
-        uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
-        discard: { id, user, answer in answer(broker.discard(id, user)) },
-        key: { id, user, answer in answer(broker.key(id, user)) },
-        gone: { ids, answer in answer(.success(broker.gone(ids))) }))
+      broker: { _ in
+        PictureBroker(
+          register: { picture, answer in answer(broker.register(picture)) },
+          begin: { picture, answer in answer(broker.begin(picture)) },
+          uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
+          discard: { id, user, answer in answer(broker.discard(id, user)) },
+          key: { id, user, answer in answer(broker.key(id, user)) },
+          gone: { ids, answer in answer(.success(broker.gone(ids))) })
+      })
     self.service = service
     harness = try ListenerHarness { listener in
       listener.pictures = service
@@ -212,22 +216,22 @@ final class PictureScene {
   }
 
   func put(_ id: String, _ picture: [UInt8], token: String = "token-of-ada") throws -> Answer {
-    try ask("PUT", "/state/pictures?id=\(id)", token: token, body: picture)
+    try ask("PUT", "\(path)?id=\(id)", token: token, body: picture)
   }
 
   func put(_ id: String, _ picture: [UInt8], _ range: Range<Int>, total: Int? = nil) throws -> Answer {
     try ask(
-      "PUT", "/state/pictures?id=\(id)",
+      "PUT", "\(path)?id=\(id)",
       ["Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? picture.count)"],
       body: Array(picture[range]))
   }
 
   func offset(_ id: String, token: String = "token-of-ada") throws -> String? {
-    try ask("HEAD", "/state/pictures?id=\(id)", token: token).header("Upload-Offset")
+    try ask("HEAD", "\(path)?id=\(id)", token: token).header("Upload-Offset")
   }
 
   func get(_ id: String, user: String = "ada") throws -> Answer {
-    try ask("GET", "/state/pictures/\(id)", token: "token-of-\(user)")
+    try ask("GET", "\(path)/\(id)", token: "token-of-\(user)")
   }
 
   /// Whether the picture's owner, who may see it from now on, gets it as it was sent.

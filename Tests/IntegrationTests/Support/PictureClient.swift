@@ -11,14 +11,18 @@ struct PictureClient {
       var generator = SystemRandomNumberGenerator()
       bytes = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + (8..<count).map { _ in generator.next() }
     }
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
   }
 
   let port: Int
   let token: String
+  /// `clique` for pictures of Clique.
+  var app = "state"
 
   func put(_ picture: Picture) throws -> Int {
     let length = "Content-Length: \(picture.bytes.count)\r\n"
-    return try ask("PUT", "/state/pictures?id=\(picture.id)", length, picture.bytes).status
+    return try ask("PUT", "/\(app)/pictures?id=\(picture.id)", length, picture.bytes).status
   }
 
   /// A part of it, as after a lost connection.
@@ -26,24 +30,24 @@ struct PictureClient {
     let headers =
       "Content-Length: \(range.count)\r\n"
       + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(picture.bytes.count)\r\n"
-    return try ask("PUT", "/state/pictures?id=\(picture.id)", headers, Array(picture.bytes[range])).status
+    return try ask("PUT", "/\(app)/pictures?id=\(picture.id)", headers, Array(picture.bytes[range])).status
   }
 
-  func get(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("GET", "/state/pictures/\(picture.id)") }
+  func get(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("GET", "/\(app)/pictures/\(picture.id)") }
 
   /// - Parameter headers: more lines of the head, each with its end.
   func get(_ picture: Picture, _ headers: String) throws -> HTTPExchange.Answer {
-    try ask("GET", "/state/pictures/\(picture.id)", headers)
+    try ask("GET", "/\(app)/pictures/\(picture.id)", headers)
   }
 
-  func head(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("HEAD", "/state/pictures/\(picture.id)") }
+  func head(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("HEAD", "/\(app)/pictures/\(picture.id)") }
 
   /// Discards an upload, or a picture that was not sent.
-  func discard(_ picture: Picture) throws -> Int { try ask("DELETE", "/state/pictures?id=\(picture.id)").status }
+  func discard(_ picture: Picture) throws -> Int { try ask("DELETE", "/\(app)/pictures?id=\(picture.id)").status }
 
   /// How much of a picture the server has.
   func offset(of picture: Picture) throws -> Int? {
-    let head = try ask("HEAD", "/state/pictures?id=\(picture.id)").head.lowercased()
+    let head = try ask("HEAD", "/\(app)/pictures?id=\(picture.id)").head.lowercased()
     return head.components(separatedBy: "upload-offset: ").dropFirst().first
       .flatMap { Int($0.prefix { $0.isNumber }) }
   }

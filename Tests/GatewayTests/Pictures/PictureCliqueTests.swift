@@ -1,0 +1,195 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import Gateway
+
+/// Pictures of Clique: the way of State's, and cleaned when they are whole.
+@Suite("Pictures of Clique over HTTP")
+struct PictureCliqueTests {
+  private static let id = PictureScene.id
+
+  /// A gateway that takes pictures of both apps, and is asked about Clique's.
+  private func withClique(
+    _ configure: @escaping @Sendable (inout PictureConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (PictureScene) throws -> Void
+  ) async throws {
+    try await withPictures({
+      $0.purposes = [.state, .clique]
+      configure(&$0)
+    }) { scene throws in
+      scene.path = PicturePurpose.clique.path
+      try body(scene)
+    }
+  }
+
+  private func another(beside scene: PictureScene) throws -> PictureScene {
+    let other = try PictureScene(folder: String(scene.folder.dropLast("/pictures".count)), broker: scene.broker) {
+      $0.purposes = [.state, .clique]
+    }
+    other.path = scene.path
+    return other
+  }
+
+  @Test("a picture comes back without what may tell of a place, and the broker hears what is left")
+  func cleaned() async throws {
+    try await withClique { scene throws in
+      for (number, sample) in (PictureSample.all + [.jpeg(pixels: 200_000)]).enumerated() {
+        let id = String(repeating: "\(number)", count: 32)
+        let answer = try scene.put(id, sample.dirty)
+        #expect(answer.status == 201 && answer.header("Upload-Offset") == "\(sample.dirty.count)")
+        let taken = try #require(scene.broker.picture(id))
+        #expect(taken.type == sample.type && taken.bytes == sample.clean.count)
+        #expect(taken.width == sample.width && taken.height == sample.height)
+        scene.broker.show(to: "bob")
+        let got = try scene.get(id, user: "bob")
+        let isSame = got.body == sample.clean
+        #expect(isSame && got.header("Content-Type") == sample.type)
+        let part = try scene.ask("GET", "\(scene.path)/\(id)", token: "token-of-bob", ["Range: bytes=3-9"])
+        #expect(part.status == 206 && part.body == Array(sample.clean[3...9]))
+        // Whoever did not hear the answer asks again, and hears that all is there.
+        #expect(try scene.offset(id) == "\(sample.dirty.count)")
+        #expect(try scene.put(id, sample.dirty).status == 201)
+      }
+      #expect(scene.files.count == PictureSample.all.count + 1, "nothing else is left on the disk")
+      #expect(scene.broker.registrations == PictureSample.all.count + 1)
+    }
+  }
+
+  @Test("an upload goes on at another gateway, and what is cleaned there is given out by both")
+  func resumed() async throws {
+    try await withClique { a throws in
+      let b = try another(beside: a)
+      defer { b.stop() }
+      let sample = PictureSample.jpeg(pixels: 300_000)
+      let total = sample.dirty.count
+      #expect(try a.put(Self.id, sample.dirty, 0..<150_000).status == 202)
+      #expect(try b.offset(Self.id) == "131072")
+      // The broker is away when it is whole: the upload waits, and is cleaned by whoever ends it.
+      a.broker.refusal = .internalError
+      #expect(try a.put(Self.id, sample.dirty, 131_072..<total).status == 503)
+      #expect(a.files == [Self.id + ".clean", Self.id + ".part"])
+      a.broker.refusal = nil
+      #expect(try b.put(Self.id, sample.dirty, (total - 1)..<total).status == 201)
+      #expect(a.files == [Self.id])
+      a.broker.show(to: "ada")
+      for scene in [a, b] {
+        let isSame = try scene.get(Self.id).body == sample.clean
+        #expect(isSame)
+      }
+    }
+  }
+
+  @Test("an export reads what was cleaned, with the key that the broker has")
+  func reader() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.jpeg(pixels: 100_000)
+      #expect(try scene.put(Self.id, sample.dirty).status == 201)
+      let taken = try #require(scene.broker.picture(Self.id))
+      let done = DispatchSemaphore(value: 0)
+      let read = Mutex<[UInt8]>([])
+      PictureReader(folder: scene.folder).read(
+        Self.id, key: taken.key, total: taken.bytes, 0..<taken.bytes
+      ) { result in
+        read.withLock { $0 = (try? result.get()) ?? [] }
+        done.signal()
+      }
+      done.wait()
+      let isSame = read.withLock { $0 == sample.clean }
+      #expect(isSame)
+    }
+  }
+
+  @Test("what cannot be cleaned is refused with a sentence, and nothing of it is kept")
+  func refused() async throws {
+    try await withClique({ $0.maximumCliqueBytes = 200_000 }) { scene throws in
+      let heic = [UInt8]([0, 0, 0, 24]) + Array("ftypheic".utf8) + [UInt8](repeating: 0, count: 100)
+      let sentences: [(bytes: [UInt8], status: Int, text: String)] = [
+        (heic, 415, "JPEG, PNG or WebP"), ([0xFF, 0xD8, 0xFF, 0xD0, 0, 0], 422, "damaged"),
+        (Array(PictureSample.jpeg().clean.dropLast()), 422, "too early"),
+        (PictureSample.png(width: 8193).dirty, 422, "8192 pixels"), (Array("no picture".utf8), 415, "this is no"),
+        (PictureSample.jpeg(pixels: 200_001).dirty, 413, "200000 bytes"),
+      ]
+      for (bytes, status, text) in sentences {
+        let answer = try scene.put(Self.id, bytes)
+        #expect(answer.status == status)
+        #expect(String(decoding: answer.body, as: UTF8.self).contains(text))
+        #expect(scene.files == [])
+      }
+      #expect(scene.broker.registrations == 0)
+      #expect(scene.broker.barred.contains(Self.id), "its place is free again")
+    }
+  }
+
+  @Test("an id is of one app alone")
+  func purposes() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.png()
+      #expect(try scene.put(Self.id, sample.dirty).status == 201)
+      scene.broker.show(to: "ada")
+      scene.path = PicturePurpose.state.path
+      #expect(try scene.put(Self.id, sample.dirty).status == 409)
+      #expect(try scene.get(Self.id).status == 404)
+      #expect(try scene.ask("HEAD", "\(scene.path)?id=\(Self.id)").status == 409)
+      let other = String(repeating: "e", count: 32)
+      #expect(try scene.put(other, PictureScene.picture(300_000), 0..<100_000).status == 202)
+      scene.path = PicturePurpose.clique.path
+      #expect(try scene.put(other, sample.dirty).status == 409)
+      #expect(try scene.ask("DELETE", "\(scene.path)?id=\(other)").status == 200)
+      #expect(scene.files.contains(other + ".part"), "the other app's upload goes on")
+    }
+  }
+
+  @Test("without the app there is nothing, and each app's pictures stand beside the other's")
+  func switchedOff() async throws {
+    try await withPictures { scene throws in
+      scene.path = PicturePurpose.clique.path
+      #expect(try scene.put(Self.id, PictureSample.png().dirty).status == 404)
+    }
+    try await withPictures({ $0.purposes = [.clique] }) { scene throws in
+      #expect(try scene.put(Self.id, PictureSample.png().dirty).status == 404)
+    }
+  }
+
+  @Test("what is discarded, forgotten, or gone at the broker is deleted with all that was cleaned of it")
+  func deleted() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.jpeg(pixels: 100_000)
+      let total = sample.dirty.count
+      scene.broker.refusal = .internalError
+      #expect(try scene.put(Self.id, sample.dirty).status == 503)
+      scene.broker.refusal = nil
+      #expect(scene.files == [Self.id + ".clean", Self.id + ".part"])
+      #expect(try scene.ask("DELETE", "\(scene.path)?id=\(Self.id)").status == 200)
+      #expect(scene.files == [])
+      let others = (0..<3).map { String(repeating: "\($0)", count: 32) }
+      for id in others { #expect(try scene.put(id, sample.dirty).status == 201) }
+      try scene.discard([others[0]])
+      #expect(scene.files == [others[1], others[2]])
+      scene.broker.forget(others[1])
+      scene.service.reconcile()
+      #expect(try scene.harness.wait { scene.files == [others[2]] })
+      #expect(try scene.put(String(repeating: "9", count: 32), sample.dirty, 0..<(total - 1)).status == 202)
+      let forgotten = DispatchSemaphore(value: 0)
+      scene.service.forget(["ada"]) { _ in forgotten.signal() }
+      forgotten.wait()
+      #expect(scene.files == [])
+    }
+  }
+
+  @Test("what is cleaned is on the disk under a key of its own, and not as it is")
+  func encrypted() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.jpeg(pixels: 200_000)
+      #expect(try scene.put(Self.id, sample.dirty).status == 201)
+      let key = try #require(scene.broker.picture(Self.id)?.key)
+      let file = try Data(contentsOf: URL(fileURLWithPath: scene.folder + "/" + Self.id))
+      #expect(file.firstRange(of: key) == nil && file.firstRange(of: PictureSample.secret) == nil)
+      for start in stride(from: 400, to: sample.clean.count - 8, by: 997) {
+        #expect(file.firstRange(of: sample.clean[start..<(start + 8)]) == nil)
+      }
+    }
+  }
+}
