@@ -929,7 +929,7 @@ export class MapView {
 
 // ------------------------------------------------------------------------------------------- 5 Events
 
-/** `on(name, f)` gives a function that takes `f` away again. What `f` throws is reported as uncaught and stops nothing. */
+/** `on(name, f)` gives a function that takes `f` away again. What `f` throws is uncaught, and stops nothing here. */
 class Emitter {
   #listeners = new Map();
 
@@ -1201,7 +1201,7 @@ export class Fanfare extends Emitter {
       WebSocket: globalThis.WebSocket, fetch: globalThis.fetch?.bind(globalThis), random: Math.random, ...options,
     };
     if (!this.#options.WebSocket) {
-      throw new FanfareError(codes.noTransport, "there is no WebSocket here: give one, new Fanfare(url, { WebSocket })");
+      throw new FanfareError(codes.noTransport, "there is no WebSocket here; give one with the option WebSocket");
     }
     this.#token = options.token ?? "";
     this.#user = options.user;
@@ -1230,7 +1230,9 @@ export class Fanfare extends Emitter {
     if (this.connectionState === "connected") return Promise.resolve(this);
     return new Promise((resolve, reject) => {
       const fail = ({ code, reason }) => reject(new FanfareError(code, reason));
-      if (this.connectionState === "disconnected") return fail({ code: codes.notConnected, reason: "call connect() first" });
+      if (this.connectionState === "disconnected") {
+        return fail({ code: codes.notConnected, reason: "call connect() first" });
+      }
       const offs = [
         this.on("connected", () => { offs.forEach((off) => off()); resolve(this); }),
         this.on("disconnected", (event) => { offs.forEach((off) => off()); fail(event); }),
