@@ -929,6 +929,8 @@ export class MapView {
 
 // ------------------------------------------------------------------------------------------- 5 Events
 
+const throwLater = (error) => { setTimeout(() => { throw error; }); };
+
 /** `on(name, f)` gives a function that takes `f` away again. What `f` throws is uncaught, and stops nothing here. */
 class Emitter {
   #listeners = new Map();
@@ -949,7 +951,7 @@ class Emitter {
   /** For the classes of this file. */
   emit(name, event) {
     for (const f of [...(this.#listeners.get(name) ?? [])]) {
-      try { f(event); } catch (error) { setTimeout(() => { throw error; }); }
+      try { f(event); } catch (error) { (globalThis.reportError ?? throwLater)(error); }
     }
   }
 }
@@ -1165,7 +1167,8 @@ function userOf(token) {
   }
 }
 
-const byteCount = (text) => (text.length * 3 < 8192 ? text.length * 3 : new TextEncoder().encode(text).length);
+const encoder = new TextEncoder();
+const byteCount = (text) => encoder.encode(text).length;
 const keyLifetime = 5 * 60_000;
 const day = 24 * 3_600_000;
 const longestTimer = 2 ** 31 - 1;
@@ -1214,7 +1217,7 @@ export class Fanfare extends Emitter {
       keepFor: options.keepFor ?? day, random: this.#options.random,
     });
     this.clique = new Clique(this);
-    this.state = new State(this, this.#options, () => this.#httpToken());
+    this.state = new State(this, this.#options, (isRefused) => this.#httpToken(isRefused));
     this.push = new Push(this);
     this.#onOnline = () => this.#feed({ type: "online" });
   }

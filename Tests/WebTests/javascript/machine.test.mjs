@@ -346,6 +346,16 @@ test("what may have been done, and whose key may be forgotten, is not sent twice
   bench.event({ type: "closed", code: 1006, reason: "" });
   bench.input({ type: "elapsed", timer: "old:1" });
   assert.equal(bench.effects.find(({ type }) => type === "settle").error.code, codes.inDoubt);
+  bench.connect();
+  bench.input({ type: "elapsed", timer: "reconnect" });
+  bench.event({ type: "opened" });
+  bench.reply({ id: 1, connect: {} });
+  bench.input({ type: "call", id: 3, body: "", bytes: 1, keyed: keyed("i") });
+  bench.input({ type: "elapsed", timer: "old:3" });
+  assert.deepEqual(bench.effects, [], "its answer may come yet");
+  bench.input({ type: "elapsed", timer: "answer:3" });
+  assert.equal(bench.effects.find(({ type }) => type === "settle").error.code, codes.inDoubt);
+  bench.event({ type: "closed", code: 1006, reason: "" });
   bench.input({ type: "call", id: 2, body: "", bytes: 1, keyed: keyed("j") });
   bench.input({ type: "elapsed", timer: "keep:2" });
   assert.equal(bench.effects[0].error.code, codes.keptTooLong, "never sent, so not in doubt");
