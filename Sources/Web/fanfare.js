@@ -141,9 +141,10 @@ class CallMachine {
     return this.lastCommand;
   }
 
-  /** `keyed`: { key, lane, lifetime, witness }. The lifetime is how long the server knows the key, in milliseconds; the
-   *  witness a channel on which a publication with the key says that the call was taken. */
-  onCall({ id, body, bytes, keyed }) {
+  /** `keyed`: { key, lane, lifetime }, the lifetime being how long the server knows the key, in milliseconds. `after`: a
+   *  channel; where there is a subscription to it, the call waits until that stands. So one publishes where only
+   *  subscribers may, and a message in doubt is looked for among what was recovered before it is sent again. */
+  onCall({ id, body, bytes, keyed, after }) {
     const { maximumCalls, maximumQueued, maximumQueuedBytes, keepFor, timeout } = this.settings;
     const fail = (code, message) => this.emit("settle", { id, error: new FanfareError(code, message) });
     if (!keyed) {
@@ -154,11 +155,11 @@ class CallMachine {
     } else if (this.queued >= maximumQueued || this.queuedBytes + bytes > maximumQueuedBytes) {
       return fail(codes.queueFull, `${this.queued} calls wait to be sent; try again when the connection is back`);
     }
-    const call = { id, body, bytes, keyed, phase: "waiting", failures: 0, wasSent: false, isOld: false };
+    const call = { id, body, bytes, keyed, after, phase: "waiting", failures: 0, wasSent: false, isOld: false };
     this.calls.set(id, call);
     if (!keyed) {
       this.start(`call:${id}`, timeout);
-      if (this.phase === "connected") this.transmit(call);
+      if (this.mayGo(call)) this.transmit(call);
       return;
     }
     this.queuedBytes += bytes;
@@ -186,16 +187,19 @@ class CallMachine {
 
   pump(lane) {
     const call = this.calls.get(this.lanes.get(lane)?.[0]);
-    if (!call || call.phase !== "waiting" || this.phase !== "connected") return;
-    // What was sent and not answered may stand in the channel already: its subscription recovers first, and tells.
-    if (call.wasSent && call.keyed.witness !== undefined) {
-      const id = this.byChannel.get(call.keyed.witness);
-      if (id !== undefined && this.subscriptions.get(id).phase !== "live") return;
-    }
-    this.transmit(call);
+    if (call && this.mayGo(call)) this.transmit(call);
   }
 
-  pumpAll() { for (const lane of [...this.lanes.keys()]) this.pump(lane); }
+  pumpAll() {
+    for (const call of [...this.calls.values()]) if (!call.keyed && this.mayGo(call)) this.transmit(call);
+    for (const lane of [...this.lanes.keys()]) this.pump(lane);
+  }
+
+  mayGo({ phase, after }) {
+    if (phase !== "waiting" || this.phase !== "connected") return false;
+    const id = after === undefined ? undefined : this.byChannel.get(after);
+    return id === undefined || this.subscriptions.get(id).phase === "live";
+  }
 
   settle(id, outcome) {
     const call = this.calls.get(id);
@@ -248,7 +252,7 @@ class CallMachine {
             codes.timedOut,
             call.phase === "sent"
               ? "the server did not answer in time; whether it was done is not known"
-              : "there was no connection in time, and nothing was sent; try again",
+              : "there was no connection or subscription in time, and nothing was sent; try again",
             { temporary: true }),
         });
       case "keep":
@@ -286,7 +290,7 @@ class CallMachine {
     if (key === undefined || this.lanes.size === 0) return;
     for (const [first] of [...this.lanes.values()]) {
       const call = this.calls.get(first);
-      if (call.wasSent && call.keyed.witness === channel && call.keyed.key === key) {
+      if (call.wasSent && call.after === channel && call.keyed.key === key) {
         this.settle(first, { result: { witness: { channel, offset } } });
       }
     }
@@ -414,7 +418,6 @@ export class Machine extends CallMachine {
     }
     for (const [channel, sub] of Object.entries(subs)) this.serverSubscribed(channel, sub);
     for (const record of this.subscriptions.values()) if (record.phase === "idle") this.beginSubscription(record);
-    for (const call of [...this.calls.values()]) if (!call.keyed && call.phase === "waiting") this.transmit(call);
     this.pumpAll();
   }
 
@@ -839,14 +842,16 @@ function compareKeys(a, b) {
 
 /** What a map channel holds now, in the channel's order; read like a `Map` from key to data. */
 export class MapView {
+  /** The order is known, and not only assumed. */
+  hasOrder;
   #entries = new Map();
   #sorted = [];
   #isGiven;
   #sign = 1;
 
-  /** `order`: "key", "ascending", "descending" (by score), or undefined: as the first snapshot of two entries shows. */
+  /** `order`: "key", "ascending", "descending" (by score), or undefined: as the first two entries show. */
   constructor({ order, reverse = false } = {}) {
-    this.#isGiven = order !== undefined;
+    this.#isGiven = this.hasOrder = order !== undefined;
     this.reverse = reverse;
     this.#setOrder(order ?? "ascending");
   }
@@ -879,7 +884,7 @@ export class MapView {
   /** Holds these entries and no others. The differences, as of `apply`. */
   replace(entries) {
     const old = this.#entries;
-    if (!this.#isGiven) this.#setOrder(this.#orderOf(entries) ?? this.order);
+    if (!this.#isGiven) this.#infer(entries);
     this.#entries = new Map(entries.map((entry) => [entry.key, entry]));
     this.#sorted = [...this.#entries.values()].sort((a, b) => this.#compare(a, b));
     const changes = [];
@@ -893,6 +898,21 @@ export class MapView {
       changes.push({ key: entry.key, data: entry.data, previous: before?.data, removed: false, entry });
     }
     return changes;
+  }
+
+  /** Takes the order over that a page of the map shows. Whether it does. */
+  learn(entries) {
+    if (this.#isGiven || !this.#infer(entries)) return false;
+    this.#sorted.sort((a, b) => this.#compare(a, b));
+    return true;
+  }
+
+  #infer(entries) {
+    const order = this.#orderOf(entries);
+    if (order === undefined) return false;
+    this.#setOrder(order);
+    this.hasOrder = true;
+    return true;
   }
 
   #setOrder(order) {
@@ -1114,6 +1134,8 @@ export class Subscription extends Emitter {
 
 /** A subscription to a map channel. `view` is what it holds; "change" tells of each difference. */
 export class MapSubscription extends Subscription {
+  #isLearning = false;
+
   constructor(client, hooks, channel, options) {
     super(client, hooks, channel, options);
     this.view = new MapView(options);
@@ -1125,7 +1147,7 @@ export class MapSubscription extends Subscription {
       this.advance(entry);
       const change = this.view.apply(entry);
       if (change) this.feed("change", change);
-      return;
+      return void this.#learnOrder();
     }
     if (name !== "subscribed") return super.take(name, fields);
     const { isWhole, state, changes } = fields.map;
@@ -1137,13 +1159,31 @@ export class MapSubscription extends Subscription {
     // The view is whole before anybody hears of it.
     super.take(name, fields);
     for (const change of told) this.feed("change", change);
+    this.#learnOrder();
   }
 
   set(key, data, { score, ...options } = {}) {
-    return this.client.rpc("map.set", { channel: this.channel, key, data, score }, options);
+    const { client, channel } = this;
+    return client.rpc("map.set", { channel, key, data, score }, { after: channel, ...options });
   }
 
-  remove(key, options) { return this.client.rpc("map.remove", { channel: this.channel, key }, options); }
+  remove(key, options) {
+    return this.client.rpc("map.remove", { channel: this.channel, key }, { after: this.channel, ...options });
+  }
+
+  /** A map that began empty does not show its order: the server is asked once there are two entries. */
+  async #learnOrder() {
+    if (this.view.hasOrder || this.view.size < 2 || this.#isLearning) return;
+    this.#isLearning = true;
+    try {
+      const { entries } = await this.client.mapPage(this.channel, { limit: 100, reverse: this.view.reverse });
+      if (this.view.learn(entries)) this.emit("order", { channel: this.channel, order: this.view.order });
+    } catch {
+      // Asked again with the next change.
+    } finally {
+      this.#isLearning = false;
+    }
+  }
 }
 
 // ------------------------------------------------------------------------------------------- 7 Fanfare
@@ -1302,11 +1342,11 @@ export class Fanfare extends Emitter {
   async publish(channel, data, { key, signal } = {}) {
     const publish = { channel, data, idempotency_key: key };
     const keyed = key === undefined ? undefined : { key, lane: `publish:${channel}`, lifetime: keyLifetime };
-    await this.#call({ publish }, { keyed, signal });
+    await this.#call({ publish }, { keyed, signal, after: channel });
   }
 
   async history(channel, { limit = 0, since, reverse, signal } = {}) {
-    const { history } = await this.#call({ history: { channel, limit, since, reverse } }, { signal });
+    const { history } = await this.#call({ history: { channel, limit, since, reverse } }, { signal, after: channel });
     return {
       publications: (history.publications ?? []).map((wire) => publicationOf(channel, wire)),
       epoch: history.epoch ?? "", offset: history.offset ?? 0,
@@ -1329,24 +1369,30 @@ export class Fanfare extends Emitter {
 
   /** `partial`: there are more clients than are named; show the number of `presenceStats`. */
   async presence(channel, { signal } = {}) {
-    const { presence } = await this.#call({ presence: { channel } }, { signal });
+    const { presence } = await this.#call({ presence: { channel } }, { signal, after: channel });
     const clients = Object.entries(presence.presence ?? {}).map(([client, info]) => [client, infoOf(info)]);
     return { clients: new Map(clients), partial: presence.partial === true };
   }
 
   async presenceStats(channel, { signal } = {}) {
-    const { presence_stats: stats } = await this.#call({ presence_stats: { channel } }, { signal });
+    const { presence_stats: stats } = await this.#call({ presence_stats: { channel } }, { signal, after: channel });
     return { clients: stats.num_clients ?? 0, users: stats.num_users ?? 0 };
   }
 
-  /** `keyed` is for methods that the server does once for a key: { key, lane, lifetime }. */
-  async rpc(method, data = {}, { keyed, signal } = {}) {
-    const reply = await this.#call({ rpc: { method, data } }, { keyed, signal });
+  /** `keyed` is for methods that the server does once for a key: { key, lane, lifetime }; the call waits until a
+   *  subscription to the channel `after` stands, where there is one. */
+  async rpc(method, data = {}, { keyed, signal, after } = {}) {
+    const reply = await this.#call({ rpc: { method, data } }, { keyed, signal, after });
     return reply.rpc ? reply.rpc.data : reply;
   }
 
-  edit(channel, offset, data, options) { return this.rpc("publication.edit", { channel, offset, data }, options); }
-  delete(channel, offset, options) { return this.rpc("publication.delete", { channel, offset }, options); }
+  edit(channel, offset, data, options) {
+    return this.rpc("publication.edit", { channel, offset, data }, { after: channel, ...options });
+  }
+
+  delete(channel, offset, options) {
+    return this.rpc("publication.delete", { channel, offset }, { after: channel, ...options });
+  }
 
   /** One entry of a map without a subscription; undefined where there is none. */
   async mapEntry(channel, key, options) {
@@ -1370,7 +1416,7 @@ export class Fanfare extends Emitter {
   accountExport(cursor = "", options = undefined) { return this.rpc("fanfare.account.export", { cursor }, options); }
   accountDelete(user, options) { return this.rpc("fanfare.account.delete", { user }, options); }
 
-  #call(command, { keyed, signal } = {}) {
+  #call(command, { keyed, signal, after } = {}) {
     const body = JSON.stringify(command).slice(1, -1);
     const bytes = byteCount(body);
     const most = this.#options.maximumMessageBytes - 32;
@@ -1387,7 +1433,7 @@ export class Fanfare extends Emitter {
         signal?.removeEventListener("abort", cancel);
         if (error) reject(error); else resolve(result);
       });
-      this.#feed({ type: "call", id, body, bytes, keyed });
+      this.#feed({ type: "call", id, body, bytes, keyed, after });
     });
   }
 
@@ -1587,9 +1633,9 @@ class Clique {
   /** Sends a message, or makes a request. It is kept over lost connections and sent once, after those before it. */
   async send({ key = newKey(), signal, ...message }) {
     const conversation = message.conversation ?? this.#conversationWith(message.to ?? message.person);
-    const witness = conversation && `clique.chat:${conversation}`;
+    const after = conversation && `clique.chat:${conversation}`;
     const answer = await this.call(
-      "send", { ...message, key }, { signal, keyed: { key, lane: "clique", lifetime: keyLifetime, witness } });
+      "send", { ...message, key }, { signal, after, keyed: { key, lane: "clique", lifetime: keyLifetime } });
     return answer.witness ? { conversation, offset: answer.witness.offset } : answer;
   }
 

@@ -282,6 +282,24 @@ test("a map: its view, its changes, and the order of its scores", async (t) => {
   assert.deepEqual(await set, { offset: 6 });
 });
 
+test("a map that began empty asks for its order when there are two entries", async (t) => {
+  const { client, net } = await connected(t);
+  const map = client.map("places");
+  net.last.say({ id: (await net.last.command("subscribe")).id, subscribe: { type: 1, epoch: "e" } });
+  const push = (key, score) => net.last.say({ push: { channel: "places", pub: { key, score, data: 1 } } });
+  push("a", 1);
+  assert.equal(map.view.hasOrder, false);
+  push("b", 2);
+  assert.deepEqual([...map.view.keys()], ["a", "b"], "assumed for the moment");
+  const { id, rpc } = await net.last.command("rpc");
+  assert.deepEqual(rpc, { method: "map.list", data: { channel: "places", limit: 100, reverse: false } });
+  push("c", 3);
+  const told = new Promise((resolve) => { map.on("order", resolve); });
+  net.last.say({ id, rpc: { data: { epoch: "e", offset: 2, entries: [{ key: "b", score: 2 }, { key: "a", score: 1 }] } } });
+  assert.equal((await told).order, "descending");
+  assert.deepEqual([...map.view.keys()], ["c", "b", "a"]);
+});
+
 test("a snapshot that is read again tells the differences alone", () => {
   const view = new MapView({ order: "key" });
   const entry = (key, data) => ({ key, data, score: 0 });

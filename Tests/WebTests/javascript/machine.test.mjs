@@ -366,7 +366,7 @@ test("a message in doubt waits for its channel to recover, and is struck out whe
   bench.input({ type: "subscribe", id: 9, channel: "chat", options: { recoverable: true } });
   bench.connect();
   bench.reply({ id: 2, subscribe: { recoverable: true, epoch: "e", offset: 0 } });
-  bench.input({ type: "call", id: 1, body: "", bytes: 1, keyed: keyed("k", "clique", { witness: "chat" }) });
+  bench.input({ type: "call", id: 1, body: "", bytes: 1, after: "chat", keyed: keyed("k", "clique") });
   bench.event({ type: "closed", code: 1006, reason: "" });
   bench.input({ type: "elapsed", timer: "reconnect" });
   bench.event({ type: "opened" });
@@ -382,6 +382,24 @@ test("a message in doubt waits for its channel to recover, and is struck out whe
   const settled = bench.effects.find(({ type }) => type === "settle");
   assert.deepEqual(settled.result, { witness: { channel: "chat", offset: 1 } });
   assert.deepEqual(bench.sent(), []);
+});
+
+test("a call on a channel waits until the subscription to it stands", () => {
+  const bench = new Bench();
+  bench.input({ type: "subscribe", id: 9, channel: "room", options: {} });
+  bench.connect();
+  bench.input({ type: "call", id: 1, body: "one", bytes: 1, after: "room" });
+  bench.input({ type: "call", id: 2, body: "two", bytes: 1, after: "room", keyed: keyed("k") });
+  assert.deepEqual(bench.sent(), []);
+  bench.input({ type: "call", id: 3, body: "three", bytes: 1, after: "elsewhere" });
+  assert.deepEqual(bench.sent().map(({ body }) => body), ["three"]);
+  bench.reply({ id: 2, subscribe: {} });
+  assert.deepEqual(bench.sent().map(({ body }) => body), ["one", "two"]);
+  bench.reply({ push: { channel: "room", unsubscribe: { code: 2500 } } });
+  bench.input({ type: "call", id: 4, body: "four", bytes: 1, after: "room" });
+  assert.deepEqual(bench.sent(), []);
+  bench.input({ type: "unsubscribe", id: 9 });
+  assert.ok(bench.sent().some(({ body }) => body === "four"), "without a subscription nothing is waited for");
 });
 
 test("queues have an end", () => {

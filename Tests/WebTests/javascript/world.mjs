@@ -194,7 +194,8 @@ export class World {
 
   call(body, keyed) {
     const id = (this.ids += 1);
-    this.input({ type: "call", id, body: JSON.stringify(body).slice(1, -1), bytes: 100, keyed });
+    const after = body.publish?.channel;
+    this.input({ type: "call", id, body: JSON.stringify(body).slice(1, -1), bytes: 100, keyed, after });
     return id;
   }
 
