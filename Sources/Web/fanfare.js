@@ -141,7 +141,7 @@ class CallMachine {
     return this.lastCommand;
   }
 
-  /** `keyed`: { key, lane, lifetime }, the lifetime being how long the server knows the key, in milliseconds. `after`: a
+  /** `keyed`: { key, lane, lifetime }, the lifetime being how long the server knows the key in milliseconds. `after`: a
    *  channel; where there is a subscription to it, the call waits until that stands. So one publishes where only
    *  subscribers may, and a message in doubt is looked for among what was recovered before it is sent again. */
   onCall({ id, body, bytes, keyed, after }) {
