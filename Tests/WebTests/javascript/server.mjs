@@ -2,15 +2,25 @@
 // with the configuration that it comes with, and restarts it (kill -9) where a scenario asks for it by a file.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { codes, filter } from "../../../Sources/Web/fanfare.js";
+import { pathToFileURL } from "node:url";
 import { eventually } from "./support.mjs";
 import { WebSocket } from "./websocket.mjs";
 
 const { SERVER_URL, TOKEN_SECRET, CONTROL } = process.env;
-// The module as the server serves it, where it does.
-const { Fanfare } = await import(process.env.MODULE_FILE ?? "../../../Sources/Web/fanfare.js");
+const address = (path) => new URL(path, SERVER_URL.replace(/^ws/, "http"));
+const { Fanfare, codes, filter } = await served();
+
+/** The module that the server serves. */
+async function served() {
+  const response = await fetch(address("/fanfare.js"));
+  assert.equal(response.status, 200);
+  const file = join(CONTROL, "fanfare.mjs");
+  writeFileSync(file, await response.text());
+  return import(pathToFileURL(file));
+}
+
 const limit = 120_000;
 const soon = (condition, what) => eventually(condition, what, limit);
 
@@ -58,6 +68,19 @@ async function restart(whileAway = () => {}) {
 }
 
 const scenarios = {
+  async served() {
+    for (const name of ["fanfare.js", "fanfare.d.ts"]) {
+      const whole = await fetch(address(`/${name}`));
+      assert.equal(await whole.text(), readFileSync(new URL(`../../../Sources/Web/${name}`, import.meta.url), "utf8"));
+      const again = await fetch(address(`/${name}`), { headers: { "If-None-Match": whole.headers.get("ETag") } });
+      assert.deepEqual([again.status, await again.text()], [304, ""]);
+      const head = await fetch(address(`/${name}`), { method: "HEAD" });
+      assert.equal(head.headers.get("Content-Length"), whole.headers.get("Content-Length"));
+    }
+    assert.equal((await fetch(address("/fanfare.js"))).headers.get("Content-Type"), "text/javascript; charset=utf-8");
+    assert.equal((await fetch(address("/fanfare.js"), { method: "POST" })).status, 405);
+  },
+
   async basics() {
     const [ada, bob] = [await device("ada"), await device("bob")];
     const room = bob.subscribe("chat:42", { recover: true, joinLeave: true });
