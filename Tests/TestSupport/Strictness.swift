@@ -23,6 +23,8 @@ public enum Need: String, CaseIterable, Sendable {
   case node
   /// The compiler of TypeScript, which reads that client's types, installed, or unpacked by `.ci/setup servers`.
   case typescript
+  /// The official centrifuge-js, as a file of CommonJS that FANFARE_CENTRIFUGE_JS names.
+  case centrifugeJS = "centrifuge-js"
   /// `systemd-analyze`, which reads the unit for systemd.
   case systemd
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.

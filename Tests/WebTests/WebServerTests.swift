@@ -17,7 +17,15 @@ struct WebServerTests {
   @Test(
     "A scenario of two people's devices", .skipUnlessStrict(.node, isThere: NodeProgram.executable != nil),
     arguments: ["served", "basics", "recovery", "maps", "tokens", "clique", "state"])
-  func scenario(name: String) async throws {
+  func scenario(name: String) async throws { try await run(name) }
+
+  @Test(
+    "Beside the official centrifuge-js: each sees all of the other, in the same order, over kill -9 too",
+    .skipUnlessStrict(
+      .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
+  func official() async throws { try await run("official") }
+
+  private func run(_ name: String) async throws {
     let node = try #require(NodeProgram.executable)
     try await withTemporaryFolder { folder in
       let control = folder.appendingPathComponent("control")

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { eventually } from "./support.mjs";
@@ -130,6 +131,63 @@ const scenarios = {
     const wrong = new Fanfare(SERVER_URL, { WebSocket, token: `${token("eve")}x` });
     wrong.connect();
     await assert.rejects(wrong.ready(), { code: 3500 });
+  },
+
+  /** Beside the official centrifuge-js, whose CommonJS file FANFARE_CENTRIFUGE_JS names: each sees all of the other. */
+  async official() {
+    const { Centrifuge } = createRequire(import.meta.url)(process.env.FANFARE_CENTRIFUGE_JS);
+    const bob = new Centrifuge(SERVER_URL, { websocket: WebSocket, token: token("bob"), timeout: 60_000 });
+    try {
+      const ada = await device("ada");
+      const [hers, his] = [ada.subscribe("chat:9", { recover: true, joinLeave: true }), bob.newSubscription("chat:9", { recoverable: true })];
+      const [hersSeen, hisSeen] = [[], []];
+      hers.on("publication", ({ data, offset, info }) => hersSeen.push([offset, info.user, data]));
+      his.on("publication", ({ data, offset, info }) => hisSeen.push([offset, info.user, data]));
+      await hers.ready();
+      his.subscribe();
+      bob.connect();
+      await his.ready(limit);
+      for (let count = 0; count < 10; count += 1) {
+        await hers.publish({ from: "ada", count }, { key: `k${count}` });
+        await his.publish({ from: "bob", count });
+      }
+      await soon(() => hersSeen.length >= 20 && hisSeen.length >= 20, "twenty publications for each");
+      assert.deepEqual(hersSeen, hisSeen);
+      assert.deepEqual(hersSeen.map(([offset]) => offset), Array.from({ length: 20 }, (_, index) => index + 1));
+      cut(ada);
+      await his.publish({ from: "bob", count: 10 });
+      await restart();
+      await his.ready(limit);
+      await his.publish({ from: "bob", count: 11 });
+      await hers.publish({ from: "ada", count: 11 });
+      await soon(() => hersSeen.length >= 23 && hisSeen.length >= 23, "what was missed");
+      assert.deepEqual(hersSeen, hisSeen);
+      assert.deepEqual((await hers.presenceStats()).users, 2);
+      // The same map, by the journal of one user on two devices.
+      const tablet = new Centrifuge(SERVER_URL, { websocket: WebSocket, token: token("ada"), timeout: 60_000 });
+      const journal = ada.map("journal:#ada");
+      const other = tablet.newMapSubscription("journal:#ada");
+      const mirror = new Map();
+      other.on("sync", ({ entries }) => { for (const { key, data } of entries) mirror.set(key, data); });
+      other.on("update", ({ key, data, removed }) => { if (removed) mirror.delete(key); else mirror.set(key, data); });
+      other.subscribe();
+      tablet.connect();
+      try {
+        await journal.ready();
+        await soon(() => other.state === "subscribed", "the map of centrifuge-js");
+        for (let day = 1; day <= 5; day += 1) await journal.set(`day-${day}`, { day });
+        await other.publish("day-6", { day: 6 });
+        await other.remove("day-2");
+        await soon(() => mirror.size === 5 && journal.view.size === 5 && !journal.view.has("day-2"), "the same five days");
+        assert.deepEqual(new Map(journal.view), mirror);
+        await soon(() => journal.view.order === "descending", "the order");
+        assert.deepEqual([...journal.view.keys()], ["day-6", "day-5", "day-4", "day-3", "day-1"]);
+      } finally {
+        tablet.disconnect();
+      }
+    } finally {
+      bob.disconnect();
+    }
   },
 
   async recovery() {
