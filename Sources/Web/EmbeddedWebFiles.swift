@@ -3,7 +3,7 @@
 /// `fanfare.js` and `fanfare.d.ts`, built in so that every server can serve them. Made by `make web`; a test compares.
 enum EmbeddedWebFiles {
   /// The beginning of each file's SHA-256, in hexadecimal.
-  static let scriptDigest = "a8015f26d9fe3e9386f4b2d0fbfa6f8c"
+  static let scriptDigest = "99989c8647dde5d70666c5f9fd3cd658"
   static let typesDigest = "dd846dc3aa5bbd9bdccac20a33086592"
 
   static let script = #"""
@@ -164,7 +164,9 @@ enum EmbeddedWebFiles {
         } else if (this.queued >= maximumQueued || this.queuedBytes + bytes > maximumQueuedBytes) {
           return fail(codes.queueFull, `${this.queued} calls wait to be sent; try again when the connection is back`);
         }
-        const call = { id, body, bytes, keyed, after, phase: "waiting", failures: 0, wasSent: false, isOld: false };
+        const call = {
+          id, body, bytes, keyed, after, phase: "waiting", commands: [], failures: 0, wasSent: false, isOld: false,
+        };
         this.calls.set(id, call);
         if (!keyed) {
           this.start(`call:${id}`, timeout);
@@ -186,12 +188,14 @@ enum EmbeddedWebFiles {
 
       transmit(call) {
         call.phase = "sent";
-        this.send(call.body, { type: "call", id: call.id }, false);
+        // Any of the tries may be answered.
+        const { wasSent } = call;
+        call.wasSent = true;
+        call.commands.push(this.send(call.body, { type: "call", id: call.id }, false));
         if (!call.keyed) return;
         this.start(`answer:${call.id}`, this.settings.timeout);
         // A tenth of the time is kept back for the way to the server and for two clocks that run at different speeds.
-        if (!call.wasSent) this.start(`old:${call.id}`, Math.round(call.keyed.lifetime * 0.9));
-        call.wasSent = true;
+        if (!wasSent) this.start(`old:${call.id}`, Math.round(call.keyed.lifetime * 0.9));
       }
 
       pump(lane) {
@@ -215,9 +219,7 @@ enum EmbeddedWebFiles {
         if (!call) return;
         this.calls.delete(id);
         this.emit("settle", { id, ...outcome });
-        for (const [command, waiting] of this.pending) {
-          if (waiting.type === "call" && waiting.id === id) this.pending.delete(command);
-        }
+        for (const command of call.commands) this.pending.delete(command);
         if (!call.keyed) return this.stop(`call:${id}`);
         for (const timer of ["keep", "answer", "old", "pause"]) this.stop(`${timer}:${id}`);
         this.queuedBytes -= call.bytes;
@@ -279,6 +281,8 @@ enum EmbeddedWebFiles {
       interruptCalls() {
         for (const call of [...this.calls.values()]) {
           if (call.keyed) {
+            // The next connection counts its commands anew.
+            call.commands = [];
             if (call.phase === "waiting") continue;
             for (const timer of ["answer", "pause"]) this.stop(`${timer}:${call.id}`);
             call.phase = "waiting";

@@ -155,7 +155,9 @@ class CallMachine {
     } else if (this.queued >= maximumQueued || this.queuedBytes + bytes > maximumQueuedBytes) {
       return fail(codes.queueFull, `${this.queued} calls wait to be sent; try again when the connection is back`);
     }
-    const call = { id, body, bytes, keyed, after, phase: "waiting", failures: 0, wasSent: false, isOld: false };
+    const call = {
+      id, body, bytes, keyed, after, phase: "waiting", commands: [], failures: 0, wasSent: false, isOld: false,
+    };
     this.calls.set(id, call);
     if (!keyed) {
       this.start(`call:${id}`, timeout);
@@ -177,12 +179,14 @@ class CallMachine {
 
   transmit(call) {
     call.phase = "sent";
-    this.send(call.body, { type: "call", id: call.id }, false);
+    // Any of the tries may be answered.
+    const { wasSent } = call;
+    call.wasSent = true;
+    call.commands.push(this.send(call.body, { type: "call", id: call.id }, false));
     if (!call.keyed) return;
     this.start(`answer:${call.id}`, this.settings.timeout);
     // A tenth of the time is kept back for the way to the server and for two clocks that run at different speeds.
-    if (!call.wasSent) this.start(`old:${call.id}`, Math.round(call.keyed.lifetime * 0.9));
-    call.wasSent = true;
+    if (!wasSent) this.start(`old:${call.id}`, Math.round(call.keyed.lifetime * 0.9));
   }
 
   pump(lane) {
@@ -206,9 +210,7 @@ class CallMachine {
     if (!call) return;
     this.calls.delete(id);
     this.emit("settle", { id, ...outcome });
-    for (const [command, waiting] of this.pending) {
-      if (waiting.type === "call" && waiting.id === id) this.pending.delete(command);
-    }
+    for (const command of call.commands) this.pending.delete(command);
     if (!call.keyed) return this.stop(`call:${id}`);
     for (const timer of ["keep", "answer", "old", "pause"]) this.stop(`${timer}:${id}`);
     this.queuedBytes -= call.bytes;
@@ -270,6 +272,8 @@ class CallMachine {
   interruptCalls() {
     for (const call of [...this.calls.values()]) {
       if (call.keyed) {
+        // The next connection counts its commands anew.
+        call.commands = [];
         if (call.phase === "waiting") continue;
         for (const timer of ["answer", "pause"]) this.stop(`${timer}:${call.id}`);
         call.phase = "waiting";
