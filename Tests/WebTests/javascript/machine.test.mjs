@@ -474,6 +474,7 @@ function run(seed, reached) {
         break;
       case 5:
         if (world.random() < 0.03) { world.cut(); world.server.restart(); }
+        if (world.random() < 0.03) world.outage(6 * 60_000);
         if (world.random() < 0.05 && world.connection) {
           const channel = ["news", "places"][world.draw(2)];
           world.push(channel, { unsubscribe: { code: 2500, reason: "insufficient" } });

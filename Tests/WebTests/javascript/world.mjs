@@ -214,6 +214,12 @@ export class World {
     this.input({ type: "transport", attempt: connection.attempt, event: { type: "closed", code, reason } });
   }
 
+  /** No network for so long that the server may have forgotten keys. */
+  outage(ms) {
+    const end = this.now + ms;
+    do this.cut(); while (this.elapse() && this.now < end);
+  }
+
   push(channel, push) {
     if (this.connection?.subscribed.has(channel)) this.connection.toClient.push({ push: { channel, ...push } });
   }
