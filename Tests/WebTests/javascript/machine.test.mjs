@@ -198,6 +198,8 @@ test("errors of a subscribe: temporary ones are tried again, others end it", () 
   bench.reply({ id: 2, error: { code: 100, message: "internal", temporary: true } });
   assert.deepEqual(bench.events(), ["error"]);
   bench.input({ type: "elapsed", timer: "resubscribe:1" });
+  bench.reply({ push: { channel: "a", unsubscribe: { code: 2500 } } });
+  assert.deepEqual(bench.effects, [], "while it is asked for, the answer decides");
   bench.reply({ id: 3, error: { code: 103, message: "permission denied" } });
   assert.deepEqual(bench.events(), ["unsubscribed"]);
 });
@@ -382,6 +384,17 @@ test("a message in doubt waits for its channel to recover, and is struck out whe
   const settled = bench.effects.find(({ type }) => type === "settle");
   assert.deepEqual(settled.result, { witness: { channel: "chat", offset: 1 } });
   assert.deepEqual(bench.sent(), []);
+});
+
+test("a call that is cancelled or not answered leaves nothing behind", () => {
+  const bench = new Bench().connect();
+  bench.input({ type: "call", id: 1, body: "", bytes: 1 });
+  bench.input({ type: "cancel", id: 1 });
+  bench.input({ type: "call", id: 2, body: "", bytes: 1 });
+  bench.input({ type: "elapsed", timer: "call:2" });
+  assert.match(bench.effects[0].error.message, /did not answer in time/);
+  assert.equal(bench.machine.pending.size, 0);
+  assert.deepEqual(bench.reply({ id: 3, rpc: {} }), [], "an answer that nobody waits for");
 });
 
 test("a call on a channel waits until the subscription to it stands", () => {
