@@ -3,7 +3,7 @@
 /// `fanfare.js` and `fanfare.d.ts`, built in so that every server can serve them. Made by `make web`; a test compares.
 enum EmbeddedWebFiles {
   /// The beginning of each file's SHA-256, in hexadecimal.
-  static let scriptDigest = "99989c8647dde5d70666c5f9fd3cd658"
+  static let scriptDigest = "658ef271a2b483bd70cbc87d5ce03127"
   static let typesDigest = "dd846dc3aa5bbd9bdccac20a33086592"
 
   static let script = #"""
@@ -50,12 +50,13 @@ enum EmbeddedWebFiles {
      *
      * A call with a key waits in a lane, of which one at a time is under way, so that none overtakes another:
      *
-     *   phase     connected and first   answer     error 100, 111, no answer   connection lost   key may be forgotten
+     *   phase     may go (8)            answer     error 100, 111, no answer   connection lost   key may be forgotten
      *   waiting   sent                  –          –                           waiting           in doubt, if it was sent
      *   sent      –                     ends       pausing                     waiting           when it leaves `sent`
-     *   pausing   sent, after a while   ends (8)   –                           waiting           in doubt: ends
+     *   pausing   sent, after a while   ends (9)   –                           waiting           in doubt: ends
      *
-     *   (8) the answer to an earlier try. A call without a key is sent once; where its answer is lost, it fails.
+     *   (8) connected, the first of its lane, and a subscription to the call's channel is live, where there is one.
+     *   (9) the answer to an earlier try. A call without a key is sent once; where its answer is lost, it fails.
      */
 
     // ------------------------------------------------------------------------------------------- 1 Codes and errors
