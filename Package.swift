@@ -141,7 +141,8 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     // The client for browsers, which gateways serve.
-    .target(name: "Web", exclude: ["embed", "fanfare.js", "fanfare.d.ts"], swiftSettings: library),
+    .target(
+      name: "Web", exclude: ["embed", "fanfare.js", "fanfare.d.ts", "package.json"], swiftSettings: library),
     .target(
       name: "Broker",
       dependencies: [
