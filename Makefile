@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve dist test micro format lint proto scenarios openapi clean
+.PHONY: help build serve dist test micro format lint proto scenarios openapi web clean
 
 # Homebrew keeps these three apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -71,6 +71,9 @@ scenarios:  ## Generate the scenarios that the bench has built in from benchmark
 
 openapi:  ## Build docs/openapi.json into the sources of the server, which gives it out.
 	docs/embed > .embedded.new && mv .embedded.new Sources/Admin/API/EmbeddedOpenAPI.swift || { rm -f .embedded.new; exit 1; }
+
+web:  ## Build Sources/Web/fanfare.js and its types into the sources of the server, which serves them.
+	Sources/Web/embed > .embedded.new && mv .embedded.new Sources/Web/EmbeddedWebFiles.swift || { rm -f .embedded.new; exit 1; }
 
 clean:  ## Remove what was built.
 	swift package clean

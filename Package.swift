@@ -140,6 +140,9 @@ let package = Package(
       dependencies: ["Apps", "Cryptography", "Wire", "CLinuxIO", logging],
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
+    // The client for browsers, which gateways serve.
+    .target(
+      name: "Web", exclude: ["embed", "fanfare.js", "fanfare.d.ts", "package.json"], swiftSettings: library),
     .target(
       name: "Broker",
       dependencies: [
@@ -149,7 +152,7 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", deque, nioCore,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", "Web", deque, nioCore,
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
@@ -262,13 +265,17 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport",
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "Web", "TestSupport",
         "COpenSSL",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
     .testTarget(
       name: "AdminTests", dependencies: ["Admin", "Auth", "Broker", "Wire", "TestSupport", logging],
+      swiftSettings: tests),
+    // Runs the JavaScript tests with node, and scenarios of them against a server.
+    .testTarget(
+      name: "WebTests", dependencies: ["Web", "Cryptography", "TestSupport", "fanfare"], exclude: ["javascript"],
       swiftSettings: tests),
     .testTarget(
       name: "ClientTests",

@@ -70,7 +70,18 @@ struct PythonConformanceTests {
       ])
   }
 
-  private func run(_ script: String, _ format: Format, settings: [String] = []) async throws {
+  @Test(
+    "Beside the client for browsers: each sees all of the other, in the same order",
+    .skipUnlessStrict(.node, isThere: NodeProgram.executable != nil), arguments: Format.allCases)
+  func beside(format: Format) async throws {
+    let node = try #require(NodeProgram.executable)
+    let script = ServerProcess.repository.appendingPathComponent("Tests/WebTests/javascript/beside.mjs")
+    try await run("beside", format, environment: ["NODE": node.path, "BESIDE": script.path])
+  }
+
+  private func run(
+    _ script: String, _ format: Format, settings: [String] = [], environment: [String: String] = [:]
+  ) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     let arguments = settings.flatMap { ["--set", $0] }
     try await withServer(Self.configuration, arguments: arguments) { server in
@@ -83,7 +94,7 @@ struct PythonConformanceTests {
           "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
           // Python is to write no bytecode beside the scripts in the repository.
           "PYTHONDONTWRITEBYTECODE": "1",
-        ])
+        ].merging(environment) { $1 })
       let outcome = try await command.run(deadline: .seconds(360))
       #expect(outcome.status == 0, "\(outcome.output)\nThe server's log ends with:\n\(server.errorOutput)")
       // A script that ended early without a word would pass otherwise.

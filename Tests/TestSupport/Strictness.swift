@@ -19,6 +19,12 @@ public enum Need: String, CaseIterable, Sendable {
   case proxies
   /// Firefox, which notifications are shown in; where it is installed.
   case firefox
+  /// Node, which runs the tests of the client for browsers.
+  case node
+  /// The compiler of TypeScript, which reads that client's types, installed, or unpacked by `.ci/setup servers`.
+  case typescript
+  /// The official centrifuge-js, as a file of CommonJS that FANFARE_CENTRIFUGE_JS names.
+  case centrifugeJS = "centrifuge-js"
   /// `systemd-analyze`, which reads the unit for systemd.
   case systemd
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.

@@ -1,3 +1,4 @@
+import NIOCore
 import NIOHTTP1
 import Wire
 
@@ -8,19 +9,31 @@ struct HTTPReply: Sendable, Equatable {
   var headers: [(name: String, value: String)] = []
   /// What the person at the other end should do, as a sentence.
   var body: String
+  /// A body that many answers share, in place of ``body``.
+  var sharedBody: ByteBuffer?
 
   static func == (a: HTTPReply, b: HTTPReply) -> Bool {
     a.status == b.status && a.contentType == b.contentType && a.body == b.body
-      && a.headers.elementsEqual(b.headers, by: ==)
+      && a.headers.elementsEqual(b.headers, by: ==) && a.sharedBody == b.sharedBody
   }
 
+  private var bodyBytes: Int { sharedBody?.readableBytes ?? body.utf8.count }
+
+  /// Milliseconds that a client is given to take the answer: `grace`, and a second more for each 8,000 bytes of the body.
+  func grace(_ grace: Int64) -> Int64 { grace + Int64(bodyBytes / 8) }
+
+  /// The shared body, where it follows the head.
+  func sharedBody(withBody: Bool) -> ByteBuffer? { withBody && status != .notModified ? sharedBody : nil }
+
+  /// The head, and the body unless it is shared.
+  ///
   /// - Parameter withBody: false for HEAD.
   func encoded(withBody: Bool = true) -> [UInt8] {
     var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
-    text += "Content-Type: \(contentType)\r\nContent-Length: \(body.utf8.count)\r\n"
+    text += "Content-Type: \(contentType)\r\nContent-Length: \(bodyBytes)\r\n"
     for header in headers { text += "\(header.name): \(header.value)\r\n" }
     text += "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
-    if withBody { text += body }
+    if withBody && sharedBody == nil { text += body }
     return Array(text.utf8)
   }
 

@@ -157,10 +157,11 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     if reply.status.code >= 400 { listener.counters.countRejected() }
     timeout?.cancel()
     let channel = context.channel
-    timeout = channel.eventLoop.scheduleTask(in: .milliseconds(listener.configuration.closeGraceMilliseconds)) {
-      channel.close(promise: nil)
-    }
-    context.writeAndFlush(NIOAny(ByteBuffer(bytes: reply.encoded(withBody: withBody))), promise: nil)
+    let grace = reply.grace(listener.configuration.closeGraceMilliseconds)
+    timeout = channel.eventLoop.scheduleTask(in: .milliseconds(grace)) { channel.close(promise: nil) }
+    context.write(NIOAny(ByteBuffer(bytes: reply.encoded(withBody: withBody))), promise: nil)
+    if let body = reply.sharedBody(withBody: withBody) { context.write(NIOAny(body), promise: nil) }
+    context.flush()
     context.close(mode: .output, promise: nil)
   }
 

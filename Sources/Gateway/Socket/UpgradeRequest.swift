@@ -59,7 +59,8 @@ extension RequestDecision {
     case "/health", "/":
       guard head.method == .GET || head.method == .HEAD else { return .reply(.methodNotAllowed()) }
       return .reply(path == "/" ? .welcome(webSocketPath: webSocketPath) : .health(isDraining: isDraining))
-    default: return .reply(.notFound(webSocketPath: webSocketPath))
+    default:
+      return .reply(WebFileReplies.reply(to: head, path: path) ?? .notFound(webSocketPath: webSocketPath))
     }
     guard head.method == .GET else { return .reply(.methodNotAllowed()) }
     let key = try checkUpgradeHeaders(head)
