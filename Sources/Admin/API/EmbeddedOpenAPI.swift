@@ -2506,7 +2506,8 @@ extension OpenAPI {
                   "properties": {
                     "offset": {"type": "integer", "minimum": 1},
                     "time": {"type": "integer", "format": "int64"},
-                    "text": {"type": "string"}
+                    "text": {"type": "string"},
+                    "picture": {"description": "The message had a picture, which goes with the message.", "const": true}
                   }
                 }
               }
