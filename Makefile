@@ -38,12 +38,14 @@ dist:  ## Build what one copies to a server: .build/dist/fanfare, with its debug
 TESTED := --configuration release --scratch-path .build/tested -Xswiftc -enable-testing
 
 # All our tests are swift-testing's. XCTest's own closing line would say that it executed none. Tests that all begin at
-# once wait for one another on a pool of as many threads as there are cores; the width lets few begin at a time.
+# once wait for one another on a pool of as many threads as there are cores; the width lets few begin at a time. The whole
+# suite runs in processes side by side (.ci/test), a part of it in one.
 test: export FANFARE_TESTING = 1
 test:  ## Install what is missing and run the whole test suite; ARGS="--filter Name" runs a part of it.
 	@.ci/setup test
 	swift build $(TESTED) --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 swift test $(TESTED) --skip-build --disable-xctest $(ARGS)
+	$(if $(ARGS),SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 swift test --skip-build --disable-xctest,.ci/test) \
+	  $(TESTED) $(ARGS)
 
 # Counts, not times: they are the same on a busy machine. BUILT=1: `make test` has just built it; SwiftPM would compile one of
 # the libraries again.

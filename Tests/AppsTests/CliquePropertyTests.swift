@@ -213,14 +213,15 @@ struct CliquePropertyTests {
     var random = CliqueRandom(seed: UInt64(seed) + 1000)
     let scene = CliqueScene(.notifying)
     let id = scene.pair("ann", "bob")
+    let channel = try ChannelName("clique.chat:\(id)")
     var unheard: Set<String> = []
     for count in 0..<120 {
-      let known = scene.streams.values.first?.count ?? 0
+      let known = scene.stream(channel).count
       try act(scene, &random, count)
       let pair = try scene.record(Clique.Pair.self, Clique.Key.pair(id)) ?? Clique.Pair("ann", "bob")
       let states = try ["ann", "bob"].map { try scene.state($0, id) ?? "-" }
       if pair.state.isBlocked {
-        for message in (scene.streams.values.first ?? []).dropFirst(known) where Clique.isMessage(message) {
+        for message in scene.stream(channel).dropFirst(known) where Clique.isMessage(message) {
           let author = try #require(pair.side(of: message.info?.user ?? ""))
           if !pair.state.isBlocked(by: author.other) { continue }
           unheard.insert(String(decoding: message.data, as: UTF8.self))
@@ -234,8 +235,7 @@ struct CliquePropertyTests {
     }
     // Nobody but its author ever gets what was written under a block, and what was written comes in its order.
     for user in ["ann", "bob"] {
-      let channel = try ChannelName("clique.chat:\(id)")
-      let seen = (scene.streams[channel] ?? []).filter { Clique.notForOthers(user).passes($0) }
+      let seen = scene.stream(channel).filter { Clique.notForOthers(user).passes($0) }
       for message in seen where unheard.contains(String(decoding: message.data, as: UTF8.self)) {
         #expect(message.info?.user == user)
       }
@@ -247,7 +247,7 @@ struct CliquePropertyTests {
   }
 
   private func number(in data: [UInt8]) -> Substring {
-    let text = String(decoding: data, as: UTF8.self).split(separator: "\"").dropFirst(2).first ?? ""
+    let text = String(decoding: data, as: UTF8.self).split(separator: "\"").dropFirst(3).first ?? ""
     return text.split(separator: " ").last ?? ""
   }
 
