@@ -255,7 +255,7 @@ struct CliqueLifeTests {
   @Test("no client writes to a channel of clique, and each belongs to the app")
   func namespaces() {
     let namespaces = Clique().namespaces
-    #expect(namespaces.count == 10)
+    #expect(namespaces.count == 12)
     for (name, options) in namespaces {
       #expect(name.hasPrefix("clique.") && options.app == "clique")
       #expect(

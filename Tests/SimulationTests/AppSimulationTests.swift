@@ -26,6 +26,7 @@ struct AppSimulationTests {
     }
     #expect(failures == [])
     guard seeds.count >= 80 && failures.isEmpty else { return }
+    print("COVERAGE \(coverage)")
     #expect(coverage.missing == [], "\(coverage)")
   }
 
@@ -53,7 +54,7 @@ struct AppSimulationTests {
     // Every second one, so that groups are founded under faults, too.
     if seed % 2 == 0 { world.beginInGroup() }
     world.hasVanishing = true
-    for _ in 0..<1500 where world.violations.isEmpty { world.step() }
+    for _ in 0..<2500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }
     if world.violations.isEmpty { world.outlive() }

@@ -5,7 +5,7 @@ import Wire
 /// People agree on messages that disappear, and what must be left of these in the end.
 extension AppWorld {
   func vanish(_ phone: Phone, _ other: String) {
-    let after = [60_000, 60_000, 90_000, 0][Int.random(in: 0..<4, using: &random)]
+    let after = [60_000, 60_000, 60_000, 90_000, 0][Int.random(in: 0..<5, using: &random)]
     ask(Command(method: "clique.disappear", data: #"{"person":"\#(other)","after":\#(after)}"#), phone)
   }
 
