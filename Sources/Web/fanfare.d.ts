@@ -330,7 +330,7 @@ export interface PictureOptions {
 
 export interface Pictures {
   readonly url: string;
-  /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. */
+  /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. `bytes` is what was sent. */
   upload(
     body: Blob | ArrayBuffer | ArrayBufferView, options?: PictureOptions & { id?: string; partBytes?: number },
   ): Promise<{ id: string; bytes: number }>;
@@ -420,7 +420,10 @@ export interface ProfileChange {
 /** Whether a message has disappeared, by this device's clock. */
 export declare function isOver(message: { expires?: number } | null | undefined, now?: number): boolean;
 
-/** With a text, a picture that was uploaded, or both. `hash` is what others draw until the picture is there. */
+/** A picture that was uploaded; others draw the `hash` until it is there. */
+export interface SentPicture { id: string; hash?: string; }
+
+/** With a text, a picture, or both. */
 export type NewMessage = CallOptions & {
   to?: string;
   person?: string;
@@ -429,7 +432,7 @@ export type NewMessage = CallOptions & {
   mentions?: string[];
   /** Drawn by the client where it is not given. */
   key?: string;
-} & ({ text: string; picture?: { id: string; hash?: string } } | { text?: string; picture: { id: string; hash?: string } });
+} & ({ text: string; picture?: SentPicture } | { text?: string; picture: SentPicture });
 
 export interface Crossing {
   user: string;

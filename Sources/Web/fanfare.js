@@ -1614,8 +1614,8 @@ export class Fanfare extends Emitter {
 
 // ------------------------------------------------------------------------------------------- 8 Pictures
 
-/** Pictures of one app over HTTP: Clique's and State's go the same way, on a path each. What is cut off goes on where it
- *  was; what does not get further ten times in a row fails. */
+/** Pictures of one app over HTTP: Clique's and State's go the same way, on a path each. What is cut off goes on where
+ *  it was; what does not get further ten times in a row fails. */
 class Pictures {
   static attempts = 10;
   /** Statuses after which the same may succeed within a moment. */
@@ -1838,7 +1838,7 @@ class Clique {
   react(conversation, offset, reaction) { return this.call("react", { conversation, offset, reaction }); }
   edit(conversation, offset, text) { return this.#client.edit(`clique.chat:${conversation}`, offset, { text }); }
   remove(conversation, offset) { return this.#client.delete(`clique.chat:${conversation}`, offset); }
-  /** After how many milliseconds messages are to disappear, 0 for never: proposed to one person, decided for a group. */
+  /** After how many milliseconds messages disappear, 0 for never: proposed to one person, decided for a group. */
   disappear(conversation, after) { return this.call("disappear", { conversation, after }); }
   totals() { return this.call("totals", {}); }
   report(who, { reason, text, offset }) { return this.call("report", { ...whoIs(who), reason, text, offset }); }
