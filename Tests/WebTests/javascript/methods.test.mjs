@@ -33,6 +33,7 @@ const sorted = (names) => [...new Set(names)].sort();
 function documented({ clique, state, push }) {
   return [
     [() => clique.accept("bob"), "clique.accept", { person: "bob" }],
+    [() => clique.decline("bob"), "clique.decline", { person: "bob" }],
     [() => clique.decline({ conversation: "p1" }), "clique.decline", { conversation: "p1" }],
     [() => clique.disconnect("bob"), "clique.disconnect", { person: "bob" }],
     [() => clique.block("bob"), "clique.block", { person: "bob" }],
@@ -103,7 +104,7 @@ function documented({ clique, state, push }) {
 /** Of an answer that has one part, the helper gives that part. */
 const parts = {
   "clique.search": "messages", "clique.group.links": "links", "clique.crossings": "people", "clique.profiles": "people",
-  "clique.people": "people", "receipt.unread": "unread",
+  "clique.people": "people",
 };
 
 /** Calls of methods that no table of these documents lists. */
@@ -144,7 +145,7 @@ test("every helper sends its method and data, and gives the answer", async (t) =
     const answer = call();
     const { id, rpc } = await net.last.command("rpc", from);
     assert.deepEqual(rpc, { method, data });
-    const result = { people: ["bob"], messages: ["m"], links: ["l"], unread: { a: 1 } };
+    const result = { people: ["bob"], messages: ["m"], links: ["l"] };
     net.last.say({ id, rpc: { data: result } });
     assert.deepEqual(await answer, parts[method] ? result[parts[method]] : result, method);
   }
