@@ -21,7 +21,7 @@ struct JavaScriptTests {
   func files() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: JavaScript.folder.path)
     let tests = names.filter { $0.hasSuffix(".test.mjs") }.sorted()
-    #expect(tests == ["client.test.mjs", "machine.test.mjs", "methods.test.mjs", "pictures.test.mjs", "types.test.mjs"])
+    #expect(tests == ["client", "machine", "methods", "pictures", "types"].map { "\($0).test.mjs" })
   }
 
   @Test(
