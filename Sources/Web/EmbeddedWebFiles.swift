@@ -3,8 +3,8 @@
 /// `fanfare.js` and `fanfare.d.ts`, built in so that every server can serve them. Made by `make web`; a test compares.
 enum EmbeddedWebFiles {
   /// The beginning of each file's SHA-256, in hexadecimal.
-  static let scriptDigest = "658ef271a2b483bd70cbc87d5ce03127"
-  static let typesDigest = "dd846dc3aa5bbd9bdccac20a33086592"
+  static let scriptDigest = "46072791da585d9207da1acf623186c3"
+  static let typesDigest = "e908bcb923614af216844aeb5bbea1fc"
 
   static let script = #"""
     /*
@@ -12,9 +12,10 @@ enum EmbeddedWebFiles {
      * How to use it stands in docs/JAVASCRIPT.md, its types in fanfare.d.ts, what it says on the wire in docs/PROTOCOL.md.
      *
      *   1 Codes and errors        4 Maps in order        7 Fanfare: sockets, timers, effects
-     *   2 Machine: calls          5 Events               8 Clique
-     *   3 Machine: connection,    6 Subscriptions        9 State and its pictures
-     *     subscriptions                                 10 Notifications
+     *   2 Machine: calls          5 Events               8 Pictures, of Clique and of State
+     *   3 Machine: connection,    6 Subscriptions        9 Clique
+     *     subscriptions                                 10 State
+     *                                                   11 Notifications
      *
      * `Machine` decides everything and does nothing: an input changes its state and gives effects, in order. It has no
      * clock, no socket and no randomness of its own. `Fanfare` performs the effects and tells the machine what happens.
@@ -990,15 +991,18 @@ enum EmbeddedWebFiles {
       }
     }
 
-    /** Events for one `for await` loop; a loop that is further behind than the limit ends with an error. */
+    /** Events for one `for await` loop; a loop that is further behind than the limit ends with an error. What is over when
+     *  the loop comes to it is left out. */
     class Feed {
       #waiting = [];
       #wake = null;
       #end = null;
+      #isOver;
       #onReturn;
 
-      constructor(limit, onReturn) {
+      constructor(limit, isOver, onReturn) {
         this.limit = limit;
+        this.#isOver = isOver;
         this.#onReturn = onReturn;
       }
 
@@ -1018,7 +1022,11 @@ enum EmbeddedWebFiles {
       }
 
       async next() {
-        while (this.#waiting.length === 0) {
+        for (;;) {
+          while (this.#waiting.length > 0) {
+            const value = this.#waiting.shift();
+            if (!this.#isOver(value)) return { done: false, value };
+          }
           if (this.#end) {
             const { error } = this.#end;
             this.#end = { error: undefined };
@@ -1028,7 +1036,6 @@ enum EmbeddedWebFiles {
           }
           await new Promise((resolve) => { this.#wake = resolve; });
         }
-        return { done: false, value: this.#waiting.shift() };
       }
 
       async return() {
@@ -1108,7 +1115,8 @@ enum EmbeddedWebFiles {
 
       /** Publications from now on (of a map: changes), until the subscription ends. */
       [Symbol.asyncIterator]() {
-        const feed = new Feed(this.#feedLimit, () => this.#feeds.delete(feed));
+        const { isOver = () => false } = this.options;
+        const feed = new Feed(this.#feedLimit, isOver, () => this.#feeds.delete(feed));
         if (this.state === "unsubscribed") feed.finish(); else this.#feeds.add(feed);
         return feed;
       }
@@ -1270,8 +1278,10 @@ enum EmbeddedWebFiles {
           maximumQueued: options.maximumQueued ?? 1000, maximumQueuedBytes: options.maximumQueuedBytes ?? 4 << 20,
           keepFor: options.keepFor ?? day, random: this.#options.random,
         });
-        this.clique = new Clique(this);
-        this.state = new State(this, this.#options, (isRefused) => this.#httpToken(isRefused));
+        const { picturesUrl = "/state/pictures", cliquePicturesUrl = "/clique/pictures" } = this.#options;
+        const pictures = (path) => new Pictures(this.url, path, this.#options, (isRefused) => this.#httpToken(isRefused));
+        this.clique = new Clique(this, pictures(cliquePicturesUrl));
+        this.state = new State(this, pictures(picturesUrl));
         this.push = new Push(this);
         this.#onOnline = () => this.#feed({ type: "online" });
       }
@@ -1611,165 +1621,22 @@ enum EmbeddedWebFiles {
       }
     }
 
-    // ------------------------------------------------------------------------------------------- 8 Clique
+    // ------------------------------------------------------------------------------------------- 8 Pictures
 
-    /** Whom a call is about: a person's id, { person } or { conversation }. */
-    const whoIs = (who) => (typeof who === "string" ? { person: who } : who);
-
-    /** The methods and channels of Clique (docs/CLIQUE.md). */
-    class Clique {
-      #client;
-
-      constructor(client) {
-        this.#client = client;
-        const call = (method, data) => this.call(`group.${method}`, data);
-        this.group = Object.freeze({
-          create: ({ members, name, key = newKey() }) => {
-            const keyed = { key, lane: "clique", lifetime: 7 * day };
-            return this.call("group.create", { members, name, key }, { keyed });
-          },
-          leave: (conversation) => call("leave", { conversation }),
-          add: (conversation, members) => call("add", { conversation, members }),
-          remove: (conversation, person) => call("remove", { conversation, person }),
-          rename: (conversation, name) => call("rename", { conversation, name }),
-          appoint: (conversation, person) => call("appoint", { conversation, person }),
-          dismiss: (conversation, person) => call("dismiss", { conversation, person }),
-          link: (conversation, options) => call("link", { conversation, ...options }),
-          links: async (conversation) => (await call("links", { conversation })).links,
-          revoke: (conversation, id) => call("revoke", { conversation, id }),
-          join: (link) => call("join", { link }),
-        });
-      }
-
-      /** Any method of Clique by its name behind "clique.". */
-      call(method, data, options) { return this.#client.rpc(`clique.${method}`, data, options); }
-
-      /** Sends a message, or makes a request. It is kept over lost connections and sent once, after those before it. */
-      async send({ key = newKey(), signal, ...message }) {
-        const conversation = message.conversation ?? this.#conversationWith(message.to ?? message.person);
-        const after = conversation && `clique.chat:${conversation}`;
-        const answer = await this.call(
-          "send", { ...message, key }, { signal, after, keyed: { key, lane: "clique", lifetime: keyLifetime } });
-        return answer.witness ? { conversation, offset: answer.witness.offset } : answer;
-      }
-
-      #conversationWith(person) {
-        const list = this.#client.subscription(`clique.list:${this.#client.user}`);
-        for (const [conversation, entry] of list?.view ?? []) if (entry.with === person) return conversation;
-        return undefined;
-      }
-
-      accept(who) { return this.call("accept", whoIs(who)); }
-      decline(who) { return this.call("decline", whoIs(who)); }
-      disconnect(who) { return this.call("disconnect", whoIs(who)); }
-      block(who) { return this.call("block", whoIs(who)); }
-      unblock(who) { return this.call("unblock", whoIs(who)); }
-      read(conversation, offset) { return this.call("read", { conversation, offset }); }
-      delivered(conversation, offset) { return this.call("delivered", { conversation, offset }); }
-      /** Say it every three seconds while somebody types. */
-      typing(conversation) { return this.call("typing", { conversation }); }
-      keep(conversation, { muted, archived, pinned }) {
-        return this.call("keep", { conversation, muted, archived, pinned });
-      }
-      draft(conversation, text, { reply } = {}) { return this.call("draft", { conversation, text, reply }); }
-      /** "" takes the reaction back. */
-      react(conversation, offset, reaction) { return this.call("react", { conversation, offset, reaction }); }
-      edit(conversation, offset, text) { return this.#client.edit(`clique.chat:${conversation}`, offset, { text }); }
-      remove(conversation, offset) { return this.#client.delete(`clique.chat:${conversation}`, offset); }
-      totals() { return this.call("totals", {}); }
-      report(who, { reason, text, offset }) { return this.call("report", { ...whoIs(who), reason, text, offset }); }
-      async search(text, { person, conversation, limit } = {}) {
-        return (await this.call("search", { text, person, conversation, limit })).messages;
-      }
-      enter(place, { token } = {}) { return this.call("enter", { place, token }); }
-      leave(place) { return this.call("leave", { place }); }
-      invisible(on) { return this.call("invisible", { on }); }
-      async crossings({ order, limit } = {}) { return (await this.call("crossings", { order, limit })).people; }
-
-      // Channels: the subscription that is there, or a new one.
-
-      list() { return this.#map("list", this.#client.user, "descending"); }
-      crossed() { return this.#map("crossings", this.#client.user, "descending"); }
-      blocked() { return this.#map("blocked", this.#client.user, "descending"); }
-      drafts() { return this.#map("drafts", this.#client.user, "descending"); }
-      reports() { return this.#map("reports", this.#client.user, "descending"); }
-      badge() { return this.#map("totals", this.#client.user, "key"); }
-      reactions(conversation) { return this.#map("reactions", conversation, "descending"); }
-      receipts(conversation) { return this.#map("receipts", conversation, "key"); }
-      typists(conversation) { return this.#map("typing", conversation, "key"); }
-
-      /** `since`: the position of the last message that the device keeps. */
-      chat(conversation, { since } = {}) {
-        return there(this.#client, `clique.chat:${conversation}`)
-          ?? this.#client.subscribe(`clique.chat:${conversation}`, { recover: true, since, joinLeave: true });
-      }
-
-      #map(kind, of, order) { return mapOf(this.#client, `clique.${kind}`, of, order); }
-    }
-
-    function there(client, channel) {
-      const subscription = client.subscription(channel);
-      return subscription?.state === "unsubscribed" ? undefined : subscription;
-    }
-
-    function mapOf(client, kind, of, order) {
-      if (!of) throw new FanfareError(codes.badCall, "whose? The client has no token yet; give the option user");
-      return there(client, `${kind}:${of}`) ?? client.map(`${kind}:${of}`, { order });
-    }
-
-    // ------------------------------------------------------------------------------------------- 9 State and its pictures
-
-    /** The methods, channels and pictures of State (docs/STATE.md). */
-    class State {
-      #client;
-
-      constructor(client, options, token) {
-        this.#client = client;
-        this.pictures = new Pictures(client.url, options, token);
-      }
-
-      /** Any method of State by its name behind "state.". */
-      call(method, data, options) { return this.#client.rpc(`state.${method}`, data, options); }
-
-      begin(to) { return this.call("begin", { to }); }
-
-      /** Sends two pictures that were uploaded. Kept over lost connections: the server takes them once. */
-      send({ to, front, rear, caption, replyLimit, key = newKey(), signal }) {
-        const data = { to, front, rear, caption, reply_limit: replyLimit, key };
-        return this.call("send", data, { signal, keyed: { key, lane: `state:${to}`, lifetime: day } });
-      }
-
-      cancel(to, pictures) { return this.call("cancel", { to, pictures }); }
-      discard(pictures) { return this.call("discard", { pictures }); }
-      /** Without a reaction, one's own is taken back. */
-      react(person, reaction) { return this.call("react", { with: person, reaction }); }
-      seen(person) { return this.call("seen", { with: person }); }
-      delivered(person) { return this.call("delivered", { with: person }); }
-      settings(settings = {}) { return this.call("settings", settings); }
-      block(user) { return this.call("block", { user }); }
-      unblock(user) { return this.call("unblock", { user }); }
-
-      threads() { return mapOf(this.#client, "state.threads", this.#client.user, "descending"); }
-
-      /** `since`: the position of the last event that the device has dealt with. */
-      events({ since } = {}) {
-        const user = this.#client.user;
-        if (!user) throw new FanfareError(codes.badCall, "whose? The client has no token yet; give the option user");
-        const channel = `state.events:${user}`;
-        return there(this.#client, channel) ?? this.#client.subscribe(channel, { recover: true, since });
-      }
-    }
-
-    /** Pictures over HTTP. What is cut off goes on where it was; what does not get further ten times in a row fails. */
+    /** Pictures of one app over HTTP: Clique's and State's go the same way, on a path each. What is cut off goes on where
+     *  it was; what does not get further ten times in a row fails. */
     class Pictures {
       static attempts = 10;
+      /** Statuses after which the same may succeed within a moment. */
+      static passing = [408, 429, 500, 503];
       /** The server keeps an upload in pieces of this size. */
       static pieceBytes = 65_536;
       #options;
       #token;
 
-      constructor(url, options, token) {
-        const address = new URL(options.picturesUrl ?? "/state/pictures", url);
+      /** `path`: an address, or one beside that of the client. */
+      constructor(url, path, options, token) {
+        const address = new URL(path, url);
         address.protocol = { "ws:": "http:", "wss:": "https:" }[address.protocol] ?? address.protocol;
         this.url = address.href;
         this.#options = { maximumPictureBytes: 16 << 20, ...options };
@@ -1792,7 +1659,7 @@ enum EmbeddedWebFiles {
           }
           const told = answer?.headers.get("Upload-Offset");
           const hasConflict = answer?.status === 409;
-          const mayPass = !answer || [408, 429, 500, 503].includes(answer.status)
+          const mayPass = !answer || Pictures.passing.includes(answer.status)
             || (hasConflict && (told !== null || failures > 0)) || answer.status === 202;
           if (!mayPass) throw await this.#refusal(answer);
           const before = offset;
@@ -1840,7 +1707,7 @@ enum EmbeddedWebFiles {
               const bytes = new Uint8Array(await new Blob(got.chunks).arrayBuffer());
               return { bytes, type: got.type, etag: got.etag };
             }
-          } else if (answer && ![408, 429, 500, 503].includes(answer.status)) {
+          } else if (answer && !Pictures.passing.includes(answer.status)) {
             throw await this.#refusal(answer);
           }
           failures = got.length > before ? 0 : failures + 1;
@@ -1891,7 +1758,8 @@ enum EmbeddedWebFiles {
         }
         const sentence = (await answer.text().catch(() => "")).trim();
         return new FanfareError(codes.pictures, sentence || `the server answered with status ${answer.status}`, {
-          status: answer.status, temporary: [408, 429, 503].includes(answer.status),
+          // A disk that is full (507) has room again some time, and not within the moments that are tried here.
+          status: answer.status, temporary: [...Pictures.passing, 507].includes(answer.status),
         });
       }
 
@@ -1907,7 +1775,174 @@ enum EmbeddedWebFiles {
       }
     }
 
-    // ------------------------------------------------------------------------------------------- 10 Notifications
+    // ------------------------------------------------------------------------------------------- 9 Clique
+
+    /** Whom a call is about: a person's id, { person } or { conversation }. */
+    const whoIs = (who) => (typeof who === "string" ? { person: who } : who);
+
+    /** Whether a message of Clique has disappeared, by this device's clock: it is to be hidden then, without a network too.
+     *  `message`: a publication's data. */
+    export const isOver = (message, now = Date.now()) => (message?.expires ?? Infinity) <= now;
+
+    /** The methods, channels and pictures of Clique (docs/CLIQUE.md). */
+    class Clique {
+      #client;
+
+      constructor(client, pictures) {
+        this.#client = client;
+        this.pictures = pictures;
+        const call = (method, data) => this.call(`group.${method}`, data);
+        this.group = Object.freeze({
+          create: ({ members, name, key = newKey() }) => {
+            const keyed = { key, lane: "clique", lifetime: 7 * day };
+            return this.call("group.create", { members, name, key }, { keyed });
+          },
+          leave: (conversation) => call("leave", { conversation }),
+          add: (conversation, members) => call("add", { conversation, members }),
+          remove: (conversation, person) => call("remove", { conversation, person }),
+          rename: (conversation, name) => call("rename", { conversation, name }),
+          appoint: (conversation, person) => call("appoint", { conversation, person }),
+          dismiss: (conversation, person) => call("dismiss", { conversation, person }),
+          link: (conversation, options) => call("link", { conversation, ...options }),
+          links: async (conversation) => (await call("links", { conversation })).links,
+          revoke: (conversation, id) => call("revoke", { conversation, id }),
+          join: (link) => call("join", { link }),
+        });
+      }
+
+      /** Any method of Clique by its name behind "clique.". */
+      call(method, data, options) { return this.#client.rpc(`clique.${method}`, data, options); }
+
+      /** Sends a message, or makes a request. It is kept over lost connections and sent once, after those before it.
+       *  `picture`: { id, hash } of one that `pictures.upload` has brought there. */
+      async send({ key = newKey(), signal, ...message }) {
+        if (message.picture) message.picture = { id: message.picture.id, hash: message.picture.hash };
+        const conversation = message.conversation ?? this.#conversationWith(message.to ?? message.person);
+        const after = conversation && `clique.chat:${conversation}`;
+        const answer = await this.call(
+          "send", { ...message, key }, { signal, after, keyed: { key, lane: "clique", lifetime: keyLifetime } });
+        return answer.witness ? { conversation, offset: answer.witness.offset } : answer;
+      }
+
+      #conversationWith(person) {
+        const list = this.#client.subscription(`clique.list:${this.#client.user}`);
+        for (const [conversation, entry] of list?.view ?? []) if (entry.with === person) return conversation;
+        return undefined;
+      }
+
+      accept(who) { return this.call("accept", whoIs(who)); }
+      decline(who) { return this.call("decline", whoIs(who)); }
+      disconnect(who) { return this.call("disconnect", whoIs(who)); }
+      block(who) { return this.call("block", whoIs(who)); }
+      unblock(who) { return this.call("unblock", whoIs(who)); }
+      read(conversation, offset) { return this.call("read", { conversation, offset }); }
+      delivered(conversation, offset) { return this.call("delivered", { conversation, offset }); }
+      /** Say it every three seconds while somebody types. */
+      typing(conversation) { return this.call("typing", { conversation }); }
+      keep(conversation, { muted, archived, pinned }) {
+        return this.call("keep", { conversation, muted, archived, pinned });
+      }
+      draft(conversation, text, { reply } = {}) { return this.call("draft", { conversation, text, reply }); }
+      /** "" takes the reaction back. */
+      react(conversation, offset, reaction) { return this.call("react", { conversation, offset, reaction }); }
+      edit(conversation, offset, text) { return this.#client.edit(`clique.chat:${conversation}`, offset, { text }); }
+      remove(conversation, offset) { return this.#client.delete(`clique.chat:${conversation}`, offset); }
+      /** After how many milliseconds messages disappear, 0 for never: proposed to one person, decided for a group. */
+      disappear(conversation, after) { return this.call("disappear", { conversation, after }); }
+      totals() { return this.call("totals", {}); }
+      report(who, { reason, text, offset }) { return this.call("report", { ...whoIs(who), reason, text, offset }); }
+      async search(text, { person, conversation, limit } = {}) {
+        return (await this.call("search", { text, person, conversation, limit })).messages;
+      }
+      enter(place, { token } = {}) { return this.call("enter", { place, token }); }
+      leave(place) { return this.call("leave", { place }); }
+      invisible(on) { return this.call("invisible", { on }); }
+      async crossings({ order, limit } = {}) { return (await this.call("crossings", { order, limit })).people; }
+      /** Changes what it names of one's own profile; "" or null removes. */
+      setProfile({ name, fields, picture }) { return this.call("profile.set", { name, fields, picture }); }
+      /** Those of the people whose profiles one may see. */
+      async profiles(people) { return (await this.call("profiles", { people })).people; }
+      /** People whom one may see, by the beginnings of words of their names. */
+      async findPeople(text, { limit } = {}) { return (await this.call("people", { text, limit })).people; }
+
+      // Channels: the subscription that is there, or a new one.
+
+      list() { return this.#map("list", this.#client.user, "descending"); }
+      crossed() { return this.#map("crossings", this.#client.user, "descending"); }
+      blocked() { return this.#map("blocked", this.#client.user, "descending"); }
+      drafts() { return this.#map("drafts", this.#client.user, "descending"); }
+      reports() { return this.#map("reports", this.#client.user, "descending"); }
+      badge() { return this.#map("totals", this.#client.user, "key"); }
+      profile() { return this.#map("profile", this.#client.user, "descending"); }
+      people() { return this.#map("people", this.#client.user, "key"); }
+      reactions(conversation) { return this.#map("reactions", conversation, "descending"); }
+      receipts(conversation) { return this.#map("receipts", conversation, "key"); }
+      typists(conversation) { return this.#map("typing", conversation, "key"); }
+
+      /** `since`: the position of the last message that the device keeps. */
+      chat(conversation, { since } = {}) {
+        const options = { recover: true, since, joinLeave: true, isOver: ({ data }) => isOver(data) };
+        return there(this.#client, `clique.chat:${conversation}`)
+          ?? this.#client.subscribe(`clique.chat:${conversation}`, options);
+      }
+
+      #map(kind, of, order) { return mapOf(this.#client, `clique.${kind}`, of, order); }
+    }
+
+    function there(client, channel) {
+      const subscription = client.subscription(channel);
+      return subscription?.state === "unsubscribed" ? undefined : subscription;
+    }
+
+    function mapOf(client, kind, of, order) {
+      if (!of) throw new FanfareError(codes.badCall, "whose? The client has no token yet; give the option user");
+      return there(client, `${kind}:${of}`) ?? client.map(`${kind}:${of}`, { order });
+    }
+
+    // ------------------------------------------------------------------------------------------- 10 State
+
+    /** The methods, channels and pictures of State (docs/STATE.md). */
+    class State {
+      #client;
+
+      constructor(client, pictures) {
+        this.#client = client;
+        this.pictures = pictures;
+      }
+
+      /** Any method of State by its name behind "state.". */
+      call(method, data, options) { return this.#client.rpc(`state.${method}`, data, options); }
+
+      begin(to) { return this.call("begin", { to }); }
+
+      /** Sends two pictures that were uploaded. Kept over lost connections: the server takes them once. */
+      send({ to, front, rear, caption, replyLimit, key = newKey(), signal }) {
+        const data = { to, front, rear, caption, reply_limit: replyLimit, key };
+        return this.call("send", data, { signal, keyed: { key, lane: `state:${to}`, lifetime: day } });
+      }
+
+      cancel(to, pictures) { return this.call("cancel", { to, pictures }); }
+      discard(pictures) { return this.call("discard", { pictures }); }
+      /** Without a reaction, one's own is taken back. */
+      react(person, reaction) { return this.call("react", { with: person, reaction }); }
+      seen(person) { return this.call("seen", { with: person }); }
+      delivered(person) { return this.call("delivered", { with: person }); }
+      settings(settings = {}) { return this.call("settings", settings); }
+      block(user) { return this.call("block", { user }); }
+      unblock(user) { return this.call("unblock", { user }); }
+
+      threads() { return mapOf(this.#client, "state.threads", this.#client.user, "descending"); }
+
+      /** `since`: the position of the last event that the device has dealt with. */
+      events({ since } = {}) {
+        const user = this.#client.user;
+        if (!user) throw new FanfareError(codes.badCall, "whose? The client has no token yet; give the option user");
+        const channel = `state.events:${user}`;
+        return there(this.#client, channel) ?? this.#client.subscribe(channel, { recover: true, since });
+      }
+    }
+
+    // ------------------------------------------------------------------------------------------- 11 Notifications
 
     /** Which of a person's devices are notified, and of what (docs/PUSH.md). */
     class Push {
@@ -1935,6 +1970,28 @@ enum EmbeddedWebFiles {
       delivered(subject, offset) { return this.call("delivered", { subject, offset }); }
       seen(subject, offset) { return this.call("seen", { subject, offset }); }
       deviceMap() { return mapOf(this.#client, "push.devices", this.#client.user, "descending"); }
+    }
+
+    /**
+     * For a service worker: does what a message of the Push API asks for, and settles when it is done.
+     *
+     *   message          shown under that name   what is done, once the number on the icon is set
+     *   `withdraw`       any                     closed
+     *   `update`         yes                     replaced by `notification`
+     *   `update`         no, it was wiped away   nothing
+     *   neither                                  `notification` is shown
+     *
+     * `message`: event.data.json(). What `navigate` says, the page to open, is among the data of what is shown.
+     */
+    export async function showPush(message, { registration, navigator } = globalThis) {
+      const { notification, withdraw, update, app_badge: badge } = message;
+      if (badge !== undefined) await navigator?.setAppBadge?.(badge);
+      const name = withdraw ?? update;
+      const shown = name === undefined ? [] : await registration.getNotifications({ tag: name });
+      if (withdraw !== undefined) return shown.forEach((one) => one.close());
+      if (update !== undefined && shown.length === 0) return;
+      const { title, navigate, ...options } = notification;
+      await registration.showNotification(title, { ...options, data: { ...options.data, navigate } });
     }
 
     """#
@@ -2198,7 +2255,9 @@ enum EmbeddedWebFiles {
       data?: Json;
       WebSocket?: new (url: string) => WebSocketLike;
       fetch?: typeof fetch;
+      /** Where pictures of State are, `/state/pictures`, and those of Clique, `/clique/pictures`. */
       picturesUrl?: string;
+      cliquePicturesUrl?: string;
       /** For connecting, and for each answer; 10,000. */
       timeout?: number;
       /** For a `getToken`; 30,000. */
@@ -2261,6 +2320,24 @@ enum EmbeddedWebFiles {
       accountDelete(user: string, options?: CallOptions): Promise<{ state: string; since: number }>;
     }
 
+    // Pictures, of Clique and of State
+
+    export interface PictureOptions {
+      onProgress?: (done: number, total: number) => void;
+      signal?: AbortSignal;
+    }
+
+    export interface Pictures {
+      readonly url: string;
+      /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. `bytes` is what was sent. */
+      upload(
+        body: Blob | ArrayBuffer | ArrayBufferView, options?: PictureOptions & { id?: string; partBytes?: number },
+      ): Promise<{ id: string; bytes: number }>;
+      progress(id: string, options?: CallOptions): Promise<number>;
+      discard(id: string, options?: CallOptions): Promise<void>;
+      download(id: string, options?: PictureOptions): Promise<{ bytes: Uint8Array; type: string; etag: string | null }>;
+    }
+
     // Clique
 
     /** A person's id, or one of the two. */
@@ -2276,6 +2353,14 @@ enum EmbeddedWebFiles {
       state: "request_out" | "request_in" | "active" | "ended" | "blocked";
       last?: string;
       from?: string;
+      /** The last message has a picture. */
+      picture?: true;
+      /** When the last message is gone, in place of `last`. */
+      expires?: number;
+      /** After how long messages disappear. */
+      disappear?: number;
+      /** What one of two has proposed; 0 for messages that stay. */
+      disappear_asked?: { after: number; by: string };
       time: number;
       unread?: number;
       read?: number;
@@ -2293,22 +2378,60 @@ enum EmbeddedWebFiles {
       /** Of a message that waited in a request. */
       from?: string;
       sent?: number;
-      /** Of a group's change; then there is no text. */
-      event?: "added" | "removed" | "appointed" | "dismissed" | "joined" | "left" | "renamed";
+      picture?: MessagePicture;
+      /** When the message is gone. */
+      expires?: number;
+      /** Of a change of the conversation; then there is no text. */
+      event?: "added" | "removed" | "appointed" | "dismissed" | "joined" | "left" | "renamed" | "disappear";
       user?: string;
       name?: string;
+      /** Of `disappear`; 0 for messages that stay. */
+      after?: number;
     }
 
-    export interface NewMessage extends CallOptions {
+    /** What the server has measured, and the `hash` as it was sent. */
+    export interface MessagePicture {
+      id: string;
+      type: string;
+      bytes: number;
+      width: number;
+      height: number;
+      hash?: string;
+    }
+
+    /** `small` is one of its own, for lists. */
+    export interface ProfilePicture { id: string; small?: string; }
+
+    export interface Profile {
+      user: string;
+      name?: string;
+      fields?: Record<string, string>;
+      picture?: ProfilePicture;
+    }
+
+    /** What it names is changed; "" and null remove. */
+    export interface ProfileChange {
+      name?: string | null;
+      fields?: Record<string, string | null>;
+      picture?: ProfilePicture | null;
+    }
+
+    /** Whether a message has disappeared, by this device's clock. */
+    export declare function isOver(message: { expires?: number } | null | undefined, now?: number): boolean;
+
+    /** A picture that was uploaded; others draw the `hash` until it is there. */
+    export interface SentPicture { id: string; hash?: string; }
+
+    /** With a text, a picture, or both. */
+    export type NewMessage = CallOptions & {
       to?: string;
       person?: string;
       conversation?: string;
-      text: string;
       reply?: number;
       mentions?: string[];
       /** Drawn by the client where it is not given. */
       key?: string;
-    }
+    } & ({ text: string; picture?: SentPicture } | { text?: string; picture: SentPicture });
 
     export interface Crossing {
       user: string;
@@ -2336,6 +2459,7 @@ enum EmbeddedWebFiles {
     }
 
     export interface Clique {
+      readonly pictures: Pictures;
       readonly group: Readonly<{
         create(group: { members: string[]; name?: string; key?: string }): Promise<InConversation>;
         leave(conversation: string): Promise<{}>;
@@ -2365,6 +2489,8 @@ enum EmbeddedWebFiles {
       react(conversation: string, offset: number, reaction: string): Promise<{}>;
       edit(conversation: string, offset: number, text: string): Promise<{ offset: number }>;
       remove(conversation: string, offset: number): Promise<{ offset: number }>;
+      /** `after` in milliseconds; 0 for never. */
+      disappear(conversation: string, after: number): Promise<{}>;
       totals(): Promise<Totals>;
       report(who: Who, what: { reason: ReportReason; text?: string; offset?: number }): Promise<{ report: string }>;
       search(text: string, options?: { person?: string; conversation?: string; limit?: number }): Promise<FoundMessage[]>;
@@ -2372,13 +2498,18 @@ enum EmbeddedWebFiles {
       leave(place: string): Promise<{}>;
       invisible(on: boolean): Promise<{ visible: boolean }>;
       crossings(options?: { order?: "recent" | "time"; limit?: number }): Promise<Crossing[]>;
+      setProfile(change: ProfileChange): Promise<Profile & { changed?: number }>;
+      profiles(people: string[]): Promise<Profile[]>;
+      findPeople(text: string, options?: { limit?: number }): Promise<Profile[]>;
 
       list(): MapSubscription<Conversation>;
       crossed(): MapSubscription<Crossing>;
-      blocked(): MapSubscription<{ user: string; time: number }>;
+      blocked(): MapSubscription<{ user: string; name?: string; time: number }>;
       drafts(): MapSubscription<{ text: string; reply?: number; time: number }>;
       reports(): MapSubscription<Report>;
       badge(): MapSubscription<Totals>;
+      profile(): MapSubscription<Profile & { changed: number }>;
+      people(): MapSubscription<Profile>;
       reactions(conversation: string): MapSubscription<{ reaction: string; time: number }>;
       receipts(conversation: string): MapSubscription<{ read?: number; delivered?: number }>;
       typists(conversation: string): MapSubscription<any>;
@@ -2409,22 +2540,6 @@ enum EmbeddedWebFiles {
       since: number;
       until: number;
       limit?: number;
-    }
-
-    export interface PictureOptions {
-      onProgress?: (done: number, total: number) => void;
-      signal?: AbortSignal;
-    }
-
-    export interface Pictures {
-      readonly url: string;
-      /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. */
-      upload(
-        body: Blob | ArrayBuffer | ArrayBufferView, options?: PictureOptions & { id?: string; partBytes?: number },
-      ): Promise<{ id: string; bytes: number }>;
-      progress(id: string, options?: CallOptions): Promise<number>;
-      discard(id: string, options?: CallOptions): Promise<void>;
-      download(id: string, options?: PictureOptions): Promise<{ bytes: Uint8Array; type: string; etag: string | null }>;
     }
 
     export interface State {
@@ -2479,6 +2594,26 @@ enum EmbeddedWebFiles {
       seen(subject: string, offset?: number): Promise<{}>;
       deviceMap(): MapSubscription<any>;
     }
+
+    /** A message of the Push API, as this server sends it: shown, an update of what is shown, or a withdrawal. */
+    export interface PushMessage {
+      notification?: {
+        title: string; body?: string; navigate?: string; tag?: string; silent?: boolean; data?: Record<string, string>;
+      };
+      update?: string;
+      withdraw?: string;
+      app_badge?: number;
+      data?: Record<string, string>;
+    }
+
+    /** For a service worker: does what a message asks for. Without `worker`, it is the global one. */
+    export declare function showPush(message: PushMessage, worker?: {
+      registration: {
+        getNotifications(filter: { tag: string }): Promise<{ close(): void }[]>;
+        showNotification(title: string, options?: any): Promise<void>;
+      };
+      navigator?: { setAppBadge?(badge: number): Promise<void> };
+    }): Promise<void>;
 
     /** Sixteen random bytes, as 32 hexadecimal digits: a key of a message, or a picture's id. */
     export declare function newKey(): string;

@@ -256,7 +256,9 @@ export interface FanfareOptions {
   data?: Json;
   WebSocket?: new (url: string) => WebSocketLike;
   fetch?: typeof fetch;
+  /** Where pictures of State are, `/state/pictures`, and those of Clique, `/clique/pictures`. */
   picturesUrl?: string;
+  cliquePicturesUrl?: string;
   /** For connecting, and for each answer; 10,000. */
   timeout?: number;
   /** For a `getToken`; 30,000. */
@@ -319,6 +321,24 @@ export declare class Fanfare extends Emitter<ClientEvents> {
   accountDelete(user: string, options?: CallOptions): Promise<{ state: string; since: number }>;
 }
 
+// Pictures, of Clique and of State
+
+export interface PictureOptions {
+  onProgress?: (done: number, total: number) => void;
+  signal?: AbortSignal;
+}
+
+export interface Pictures {
+  readonly url: string;
+  /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. `bytes` is what was sent. */
+  upload(
+    body: Blob | ArrayBuffer | ArrayBufferView, options?: PictureOptions & { id?: string; partBytes?: number },
+  ): Promise<{ id: string; bytes: number }>;
+  progress(id: string, options?: CallOptions): Promise<number>;
+  discard(id: string, options?: CallOptions): Promise<void>;
+  download(id: string, options?: PictureOptions): Promise<{ bytes: Uint8Array; type: string; etag: string | null }>;
+}
+
 // Clique
 
 /** A person's id, or one of the two. */
@@ -334,6 +354,14 @@ export interface Conversation {
   state: "request_out" | "request_in" | "active" | "ended" | "blocked";
   last?: string;
   from?: string;
+  /** The last message has a picture. */
+  picture?: true;
+  /** When the last message is gone, in place of `last`. */
+  expires?: number;
+  /** After how long messages disappear. */
+  disappear?: number;
+  /** What one of two has proposed; 0 for messages that stay. */
+  disappear_asked?: { after: number; by: string };
   time: number;
   unread?: number;
   read?: number;
@@ -351,22 +379,60 @@ export interface Message {
   /** Of a message that waited in a request. */
   from?: string;
   sent?: number;
-  /** Of a group's change; then there is no text. */
-  event?: "added" | "removed" | "appointed" | "dismissed" | "joined" | "left" | "renamed";
+  picture?: MessagePicture;
+  /** When the message is gone. */
+  expires?: number;
+  /** Of a change of the conversation; then there is no text. */
+  event?: "added" | "removed" | "appointed" | "dismissed" | "joined" | "left" | "renamed" | "disappear";
   user?: string;
   name?: string;
+  /** Of `disappear`; 0 for messages that stay. */
+  after?: number;
 }
 
-export interface NewMessage extends CallOptions {
+/** What the server has measured, and the `hash` as it was sent. */
+export interface MessagePicture {
+  id: string;
+  type: string;
+  bytes: number;
+  width: number;
+  height: number;
+  hash?: string;
+}
+
+/** `small` is one of its own, for lists. */
+export interface ProfilePicture { id: string; small?: string; }
+
+export interface Profile {
+  user: string;
+  name?: string;
+  fields?: Record<string, string>;
+  picture?: ProfilePicture;
+}
+
+/** What it names is changed; "" and null remove. */
+export interface ProfileChange {
+  name?: string | null;
+  fields?: Record<string, string | null>;
+  picture?: ProfilePicture | null;
+}
+
+/** Whether a message has disappeared, by this device's clock. */
+export declare function isOver(message: { expires?: number } | null | undefined, now?: number): boolean;
+
+/** A picture that was uploaded; others draw the `hash` until it is there. */
+export interface SentPicture { id: string; hash?: string; }
+
+/** With a text, a picture, or both. */
+export type NewMessage = CallOptions & {
   to?: string;
   person?: string;
   conversation?: string;
-  text: string;
   reply?: number;
   mentions?: string[];
   /** Drawn by the client where it is not given. */
   key?: string;
-}
+} & ({ text: string; picture?: SentPicture } | { text?: string; picture: SentPicture });
 
 export interface Crossing {
   user: string;
@@ -394,6 +460,7 @@ export interface Report {
 }
 
 export interface Clique {
+  readonly pictures: Pictures;
   readonly group: Readonly<{
     create(group: { members: string[]; name?: string; key?: string }): Promise<InConversation>;
     leave(conversation: string): Promise<{}>;
@@ -423,6 +490,8 @@ export interface Clique {
   react(conversation: string, offset: number, reaction: string): Promise<{}>;
   edit(conversation: string, offset: number, text: string): Promise<{ offset: number }>;
   remove(conversation: string, offset: number): Promise<{ offset: number }>;
+  /** `after` in milliseconds; 0 for never. */
+  disappear(conversation: string, after: number): Promise<{}>;
   totals(): Promise<Totals>;
   report(who: Who, what: { reason: ReportReason; text?: string; offset?: number }): Promise<{ report: string }>;
   search(text: string, options?: { person?: string; conversation?: string; limit?: number }): Promise<FoundMessage[]>;
@@ -430,13 +499,18 @@ export interface Clique {
   leave(place: string): Promise<{}>;
   invisible(on: boolean): Promise<{ visible: boolean }>;
   crossings(options?: { order?: "recent" | "time"; limit?: number }): Promise<Crossing[]>;
+  setProfile(change: ProfileChange): Promise<Profile & { changed?: number }>;
+  profiles(people: string[]): Promise<Profile[]>;
+  findPeople(text: string, options?: { limit?: number }): Promise<Profile[]>;
 
   list(): MapSubscription<Conversation>;
   crossed(): MapSubscription<Crossing>;
-  blocked(): MapSubscription<{ user: string; time: number }>;
+  blocked(): MapSubscription<{ user: string; name?: string; time: number }>;
   drafts(): MapSubscription<{ text: string; reply?: number; time: number }>;
   reports(): MapSubscription<Report>;
   badge(): MapSubscription<Totals>;
+  profile(): MapSubscription<Profile & { changed: number }>;
+  people(): MapSubscription<Profile>;
   reactions(conversation: string): MapSubscription<{ reaction: string; time: number }>;
   receipts(conversation: string): MapSubscription<{ read?: number; delivered?: number }>;
   typists(conversation: string): MapSubscription<any>;
@@ -467,22 +541,6 @@ export interface StateEvent {
   since: number;
   until: number;
   limit?: number;
-}
-
-export interface PictureOptions {
-  onProgress?: (done: number, total: number) => void;
-  signal?: AbortSignal;
-}
-
-export interface Pictures {
-  readonly url: string;
-  /** `partBytes`: how much goes out in one request, rounded up to 64 KiB; without it, all. */
-  upload(
-    body: Blob | ArrayBuffer | ArrayBufferView, options?: PictureOptions & { id?: string; partBytes?: number },
-  ): Promise<{ id: string; bytes: number }>;
-  progress(id: string, options?: CallOptions): Promise<number>;
-  discard(id: string, options?: CallOptions): Promise<void>;
-  download(id: string, options?: PictureOptions): Promise<{ bytes: Uint8Array; type: string; etag: string | null }>;
 }
 
 export interface State {
@@ -537,6 +595,26 @@ export interface Push {
   seen(subject: string, offset?: number): Promise<{}>;
   deviceMap(): MapSubscription<any>;
 }
+
+/** A message of the Push API, as this server sends it: shown, an update of what is shown, or a withdrawal. */
+export interface PushMessage {
+  notification?: {
+    title: string; body?: string; navigate?: string; tag?: string; silent?: boolean; data?: Record<string, string>;
+  };
+  update?: string;
+  withdraw?: string;
+  app_badge?: number;
+  data?: Record<string, string>;
+}
+
+/** For a service worker: does what a message asks for. Without `worker`, it is the global one. */
+export declare function showPush(message: PushMessage, worker?: {
+  registration: {
+    getNotifications(filter: { tag: string }): Promise<{ close(): void }[]>;
+    showNotification(title: string, options?: any): Promise<void>;
+  };
+  navigator?: { setAppBadge?(badge: number): Promise<void> };
+}): Promise<void>;
 
 /** Sixteen random bytes, as 32 hexadecimal digits: a key of a message, or a picture's id. */
 export declare function newKey(): string;

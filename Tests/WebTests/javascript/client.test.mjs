@@ -1,23 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Fanfare, MapView, TokenRefused, codes, filter, newKey } from "../../../Sources/Web/fanfare.js";
-import { eventually, fakeWebSocket } from "./support.mjs";
+import { Fanfare, MapView, TokenRefused, codes, filter, isOver, newKey, showPush } from "../../../Sources/Web/fanfare.js";
+import { connected, eventually, fakeWebSocket, url } from "./support.mjs";
 
-const url = "ws://localhost/connection/websocket";
 const turn = () => new Promise((resolve) => { setImmediate(resolve); });
 const tokenOf = (claims) => `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
-
-/** A connected client on a fake socket; it is ended with the test. */
-async function connected(t, options = {}, result = {}) {
-  const net = fakeWebSocket();
-  const client = new Fanfare(url, { WebSocket: net.WebSocket, random: () => 0, backoff: { minimum: 1, maximum: 2 }, ...options });
-  t.after(() => client.disconnect());
-  client.connect();
-  await eventually(() => net.last, "a socket");
-  await net.last.accept(result);
-  await client.ready();
-  return { client, net };
-}
 
 test("states with reasons, in their order", async (t) => {
   const net = fakeWebSocket();
@@ -46,6 +33,10 @@ test("the address may be one of http, and relative addresses of pictures follow 
   const client = new Fanfare("https://example.com/connection/websocket", { WebSocket });
   assert.equal(client.url, "wss://example.com/connection/websocket");
   assert.equal(client.state.pictures.url, "https://example.com/state/pictures");
+  assert.equal(client.clique.pictures.url, "https://example.com/clique/pictures");
+  const away = { WebSocket, cliquePicturesUrl: "https://pictures.example/c", picturesUrl: "/s" };
+  const other = new Fanfare("https://example.com/connection/websocket", away);
+  assert.deepEqual([other.clique.pictures.url, other.state.pictures.url], ["https://pictures.example/c", "https://example.com/s"]);
 });
 
 test("where there is no WebSocket, the error says what to give", { skip: globalThis.WebSocket !== undefined }, () => {
@@ -345,80 +336,56 @@ test("Clique and State name one's own channels by the token's user", async (t) =
   assert.deepEqual(await send, { conversation: "p9", offset: 1 });
 });
 
-test("every method of Clique, State and Push says what the documents say", async (t) => {
-  const { client, net } = await connected(t, { user: "ada" });
-  const { clique, state, push } = client;
-  const calls = [
-    [clique.accept("bob"), "clique.accept", { person: "bob" }],
-    [clique.decline({ conversation: "p1" }), "clique.decline", { conversation: "p1" }],
-    [clique.disconnect("bob"), "clique.disconnect", { person: "bob" }],
-    [clique.block("bob"), "clique.block", { person: "bob" }],
-    [clique.unblock("bob"), "clique.unblock", { person: "bob" }],
-    [clique.read("p1", 15), "clique.read", { conversation: "p1", offset: 15 }],
-    [clique.delivered("p1", 15), "clique.delivered", { conversation: "p1", offset: 15 }],
-    [clique.typing("p1"), "clique.typing", { conversation: "p1" }],
-    [clique.group.leave("g1"), "clique.group.leave", { conversation: "g1" }],
-    [clique.group.add("g1", ["joe"]), "clique.group.add", { conversation: "g1", members: ["joe"] }],
-    [clique.group.remove("g1", "joe"), "clique.group.remove", { conversation: "g1", person: "joe" }],
-    [clique.group.rename("g1", "Monday"), "clique.group.rename", { conversation: "g1", name: "Monday" }],
-    [clique.group.appoint("g1", "joe"), "clique.group.appoint", { conversation: "g1", person: "joe" }],
-    [clique.group.dismiss("g1", "joe"), "clique.group.dismiss", { conversation: "g1", person: "joe" }],
-    [clique.group.link("g1", { lifetime: 1000, uses: 5 }), "clique.group.link", { conversation: "g1", lifetime: 1000, uses: 5 }],
-    [clique.group.links("g1"), "clique.group.links", { conversation: "g1" }],
-    [clique.group.revoke("g1", "9be"), "clique.group.revoke", { conversation: "g1", id: "9be" }],
-    [clique.group.join("g1.5c"), "clique.group.join", { link: "g1.5c" }],
-    [clique.keep("p1", { muted: true }), "clique.keep", { conversation: "p1", muted: true }],
-    [clique.draft("p1", "see y", { reply: 12 }), "clique.draft", { conversation: "p1", text: "see y", reply: 12 }],
-    [clique.react("p1", 12, "👍"), "clique.react", { conversation: "p1", offset: 12, reaction: "👍" }],
-    [clique.edit("p1", 12, "hi"), "publication.edit", { channel: "clique.chat:p1", offset: 12, data: { text: "hi" } }],
-    [clique.remove("p1", 12), "publication.delete", { channel: "clique.chat:p1", offset: 12 }],
-    [clique.totals(), "clique.totals", {}],
-    [clique.report("bob", { reason: "spam", offset: 12 }), "clique.report", { person: "bob", reason: "spam", offset: 12 }],
-    [clique.search("park", { limit: 50 }), "clique.search", { text: "park", limit: 50 }],
-    [clique.enter("park"), "clique.enter", { place: "park" }],
-    [clique.leave("park"), "clique.leave", { place: "park" }],
-    [clique.invisible(true), "clique.invisible", { on: true }],
-    [clique.crossings({ order: "time", limit: 5 }), "clique.crossings", { order: "time", limit: 5 }],
-    [state.begin("bob"), "state.begin", { to: "bob" }],
-    [state.cancel("bob", ["x"]), "state.cancel", { to: "bob", pictures: ["x"] }],
-    [state.discard(["x"]), "state.discard", { pictures: ["x"] }],
-    [state.react("bob", "🔥"), "state.react", { with: "bob", reaction: "🔥" }],
-    [state.react("bob"), "state.react", { with: "bob" }],
-    [state.seen("bob"), "state.seen", { with: "bob" }],
-    [state.delivered("bob"), "state.delivered", { with: "bob" }],
-    [state.settings({ limit: 60000 }), "state.settings", { limit: 60000 }],
-    [state.block("bob"), "state.block", { user: "bob" }],
-    [state.unblock("bob"), "state.unblock", { user: "bob" }],
-    [push.register({ kind: "fcm", token: "t" }, { language: "de", preview: "text" }), "push.register",
-      { device: { kind: "fcm", token: "t" }, language: "de", preview: "text" }],
-    [push.unregister("d"), "push.unregister", { device: "d" }],
-    [push.devices(), "push.devices", {}],
-    [push.settings({ muted_until: 5 }), "push.settings", { muted_until: 5 }],
-    [push.delivered("inbox:#ann", 7), "push.delivered", { subject: "inbox:#ann", offset: 7 }],
-    [push.seen("inbox:#ann"), "push.seen", { subject: "inbox:#ann" }],
-    [client.delivered("receipts:chat:1", 3), "receipt.delivered", { channel: "receipts:chat:1", offset: 3 }],
-    [client.read("receipts:chat:1", 3), "receipt.read", { channel: "receipts:chat:1", offset: 3 }],
-    [client.unread(["receipts:chat:1"]), "receipt.unread", { channels: ["receipts:chat:1"] }],
-    [client.accountData(), "fanfare.account.data", {}],
-    [client.accountExport(), "fanfare.account.export", { cursor: "" }],
-    [client.accountDelete("ada"), "fanfare.account.delete", { user: "ada" }],
-  ];
-  await turn();
-  const rpcs = net.last.commands.filter(({ rpc }) => rpc);
-  assert.deepEqual(rpcs.map(({ rpc }) => [rpc.method, rpc.data]), calls.map(([, method, data]) => [method, data]));
-  for (const { id } of rpcs) net.last.say({ id, rpc: { data: {} } });
-  await Promise.all(calls.map(([answer]) => answer));
-  const keyed = [
-    state.send({ to: "bob", front: "f", rear: "r", replyLimit: 60000, key: "k1" }),
-    clique.group.create({ members: ["bob"], name: "Sunday", key: "k2" }),
-  ];
-  const sent = await eventually(() => { const all = net.last.commands.filter(({ rpc }) => rpc).slice(-2); return all[1].rpc.data.key === "k2" && all; });
-  assert.deepEqual(sent.map(({ rpc }) => rpc), [
-    { method: "state.send", data: { to: "bob", front: "f", rear: "r", reply_limit: 60000, key: "k1" } },
-    { method: "clique.group.create", data: { members: ["bob"], name: "Sunday", key: "k2" } },
-  ]);
-  for (const { id } of sent) net.last.say({ id, rpc: { data: { phase: "sent" } } });
-  assert.deepEqual(await Promise.all(keyed), [{ phase: "sent" }, { phase: "sent" }]);
+test("a message that disappears is over at its time, and a loop that comes to it later does not get it", async (t) => {
+  assert.deepEqual([isOver({ text: "hi" }), isOver(null), isOver({ expires: 5 }, 4), isOver({ expires: 5 }, 5)], [false, false, false, true]);
+  const { client, net } = await connected(t);
+  const chat = client.clique.chat("p1");
+  net.last.say({ id: (await net.last.command("subscribe")).id, subscribe: { recoverable: true, epoch: "e" } });
+  const loop = chat[Symbol.asyncIterator]();
+  const soon = Date.now() + 20;
+  const texts = [["stays"], ["goes", soon], ["goes later", soon + 3_600_000], ["goes too", soon]];
+  for (const [index, [text, expires]] of texts.entries()) {
+    net.last.say({ push: { channel: "clique.chat:p1", pub: { data: { text, expires }, offset: index + 1 } } });
+  }
+  await eventually(() => Date.now() >= soon);
+  assert.deepEqual([(await loop.next()).value.data.text, (await loop.next()).value.data.text], ["stays", "goes later"]);
+  assert.equal(chat.position.offset, 4);
+  const next = loop.next();
+  net.last.say({ push: { channel: "clique.chat:p1", pub: { data: { text: "new" }, offset: 5 } } });
+  assert.equal((await next).value.data.text, "new");
+  const waiting = loop.next();
+  chat.unsubscribe();
+  assert.equal((await waiting).done, true);
+});
+
+/** What a service worker has: what is shown, by tags, and the number on the icon. */
+function worker(...tags) {
+  const shown = new Map(tags.map((tag) => [tag, { title: "old" }]));
+  const badges = [];
+  const registration = {
+    getNotifications: async ({ tag }) => (shown.has(tag) ? [{ close: () => shown.delete(tag) }] : []),
+    showNotification: async (title, options) => void shown.set(options.tag, { title, ...options }),
+  };
+  return { shown, badges, registration, navigator: { setAppBadge: async (badge) => void badges.push(badge) } };
+}
+
+test("a service worker shows, replaces what is still shown, and takes away", async () => {
+  const notification = { title: "Bob", body: "hi", navigate: "/chat", tag: "a", silent: true, data: { topic: "clique.message" } };
+  const asShown = { title: "Bob", body: "hi", tag: "a", silent: true, data: { topic: "clique.message", navigate: "/chat" } };
+  for (const [message, before, after] of [
+    [{ notification, app_badge: 2 }, [], [["a", asShown]]],
+    [{ notification, update: "a", app_badge: 2 }, ["a"], [["a", asShown]]],
+    [{ notification, update: "a", app_badge: 2 }, ["b"], [["b", { title: "old" }]]],
+    [{ withdraw: "a", app_badge: 2, data: {} }, ["a", "b"], [["b", { title: "old" }]]],
+    [{ withdraw: "a", app_badge: 2, data: {} }, [], []],
+  ]) {
+    const world = worker(...before);
+    await showPush(message, world);
+    assert.deepEqual([[...world.shown], world.badges], [after, [2]]);
+  }
+  const world = worker();
+  await showPush({ notification }, { registration: world.registration });
+  assert.deepEqual([world.shown.size, world.badges], [1, []]);
 });
 
 test("a browser is registered by its service worker", async (t) => {

@@ -10,11 +10,13 @@ const piece = 65_536;
 async function pictureServer(t, plan = []) {
   const kept = new Map();
   const requests = [];
+  const paths = new Set();
   const server = createServer((request, response) => {
     const address = new URL(request.url, "http://localhost");
     const id = address.searchParams.get("id") ?? address.pathname.split("/").at(-1);
     const fault = plan.shift() ?? {};
     requests.push([request.method, request.headers["content-range"] ?? request.headers.range ?? ""]);
+    paths.add(address.pathname);
     const say = (status, headers = {}, body = "") => { response.writeHead(status, { Connection: "close", ...headers }).end(body); };
     if (fault.status) { request.resume(); return say(fault.status, fault.headers, fault.body); }
     if (request.headers.authorization !== "Bearer good") { request.resume(); return say(401, {}, "get a new token"); }
@@ -31,7 +33,7 @@ async function pictureServer(t, plan = []) {
   const client = new Fanfare(`ws://127.0.0.1:${server.address().port}/connection/websocket`, {
     WebSocket: fakeWebSocket().WebSocket, token: "good", backoff: { minimum: 1, maximum: 2 },
   });
-  return { pictures: client.state.pictures, kept, requests, address: client.url };
+  return { pictures: client.state.pictures, ofClique: client.clique.pictures, kept, requests, paths, address: client.url };
 }
 
 function put({ id, fault, kept, request, response, say }) {
@@ -158,4 +160,21 @@ test("an upload can be cancelled", async (t) => {
   const upload = pictures.upload(bytes(5), { signal: controller.signal, onProgress: () => {} });
   controller.abort(new Error("given up"));
   await assert.rejects(upload, /given up|abort/);
+});
+
+test("pictures of Clique go the same way on their own path, with the server's sentence where one is damaged", async (t) => {
+  const { ofClique, kept, requests, paths } = await pictureServer(
+    t, [{ cutAfter: 3 * piece }, {}, {}, { cutAfter: 2 * piece }]);
+  const body = bytes(10 * piece + 7);
+  const { id } = await ofClique.upload(body);
+  assert.deepEqual((await ofClique.download(id)).bytes, body);
+  assert.deepEqual(requests.map(([method]) => method), ["PUT", "HEAD", "PUT", "GET", "GET"]);
+  assert.match(requests.at(-1)[1], /^bytes=\d+-$/);
+  await ofClique.discard(id);
+  assert.equal(kept.size, 0);
+  assert.deepEqual([...paths], ["/clique/pictures", `/clique/pictures/${id}`]);
+  const refused = await pictureServer(t, [{ status: 422, body: "the picture is damaged" }, { status: 507, body: "full" }]);
+  await assert.rejects(refused.ofClique.upload(bytes(5)), { status: 422, message: "the picture is damaged", temporary: false });
+  await assert.rejects(refused.ofClique.upload(bytes(5)), { status: 507, temporary: true });
+  assert.equal(refused.requests.length, 2);
 });

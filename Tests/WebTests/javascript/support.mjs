@@ -1,4 +1,7 @@
 // What the tests of `Fanfare` itself share: a WebSocket whose server is the test.
+import { Fanfare } from "../../../Sources/Web/fanfare.js";
+
+export const url = "ws://localhost/connection/websocket";
 
 /** Waits until something holds, as long as the deadline lets it. */
 export async function eventually(condition, what = "it", limit = 20_000) {
@@ -48,4 +51,16 @@ export function fakeWebSocket() {
       }
     },
   };
+}
+
+/** A connected client on a fake socket; it is ended with the test. */
+export async function connected(t, options = {}, result = {}) {
+  const net = fakeWebSocket();
+  const client = new Fanfare(url, { WebSocket: net.WebSocket, random: () => 0, backoff: { minimum: 1, maximum: 2 }, ...options });
+  t.after(() => client.disconnect());
+  client.connect();
+  await eventually(() => net.last, "a socket");
+  await net.last.accept(result);
+  await client.ready();
+  return { client, net };
 }

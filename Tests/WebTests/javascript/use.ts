@@ -1,5 +1,5 @@
 // Compiled by the tests with the types alone, and never run: what people write has to be what the types say.
-import { Fanfare, FanfareError, MapView, TokenRefused, codes, filter, newKey } from "../../../Sources/Web/fanfare.js";
+import { Fanfare, FanfareError, MapView, TokenRefused, codes, filter, isOver, newKey, showPush } from "../../../Sources/Web/fanfare.js";
 import type { Change, Conversation, Position, Publication } from "../../../Sources/Web/fanfare.js";
 
 async function use(): Promise<void> {
@@ -29,6 +29,14 @@ async function use(): Promise<void> {
   await fanfare.clique.accept({ conversation });
   await fanfare.clique.group.create({ members: ["bob"] });
   fanfare.clique.chat(conversation, { since: position ?? undefined }).on("publication", ({ data }) => data.text?.length);
+  const beach = await fanfare.clique.pictures.upload(new Blob([]));
+  await fanfare.clique.send({ conversation, picture: { id: beach.id, hash: "LEHV6n" } });
+  fanfare.clique.chat(conversation).on("publication", ({ data }) => { if (!isOver(data)) console.log(data.picture?.width); });
+  await fanfare.clique.disappear(conversation, 86_400_000);
+  const { changed } = await fanfare.clique.setProfile({ name: "Ann", fields: { university: null }, picture: null });
+  for (const { user, name, fields, picture } of await fanfare.clique.findPeople("an")) console.log(user, name, fields, picture?.small);
+  console.log(changed, fanfare.clique.people().view.get("bob")?.name, first?.disappear_asked?.after);
+  await showPush({ withdraw: "a", app_badge: 1 });
   const { id } = await fanfare.state.pictures.upload(new Uint8Array(5), { onProgress: (done, total) => done / total });
   const { phase } = await fanfare.state.send({ to: "bob", front: id, rear: id });
   const { bytes, type } = await fanfare.state.pictures.download(id);
@@ -37,7 +45,7 @@ async function use(): Promise<void> {
   try { await fanfare.rpc("m"); } catch (error) { if (error instanceof FanfareError) console.log(error.code, error.temporary); }
   // @ts-expect-error: an order that there is not
   fanfare.map("places", { order: "newest" });
-  // @ts-expect-error: a message without text
+  // @ts-expect-error: a message without text and picture
   await fanfare.clique.send({ to: "bob" });
   // @ts-expect-error: no such event
   room.on("publish", () => {});
