@@ -89,9 +89,9 @@ struct PictureLooks {
 
 /// Pictures in exports of a user's data.
 extension BrokerCore {
-  /// The picture of a record, if the user may have a copy of it.
+  /// The picture of a record, if the user may have a copy of it. Keys of records with pictures are one app's alone.
   func picture(in key: String, for user: String, in turn: inout Turn) throws(ClientError) -> AppPicture? {
-    for host in hosts.all where key.utf8.starts(with: host.methodPrefix.utf8) {
+    for host in hosts.all {
       let picture = try consult(host, in: &turn) { (lens) throws(ClientError) in
         try host.app.picture(in: key, for: user, lens)
       }
