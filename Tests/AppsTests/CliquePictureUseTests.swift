@@ -84,6 +84,25 @@ struct CliquePictureUseTests {
     #expect(try scene.gateway("-", .gone([Self.picture])) == #"{"gone":[]}"#)
   }
 
+  @Test("the picture of a message that disappears goes with it, to the millisecond")
+  func disappears() throws {
+    let scene = CliqueScene()
+    let id = try scene.befriend("ann", "bob")
+    for (user, other) in [("ann", "bob"), ("bob", "ann")] {
+      try scene.call(user, "disappear", #"{"person":"\#(other)","after":60000}"#)
+    }
+    try scene.upload("ann")
+    try scene.send("ann", id)
+    try scene.pass(59_999)
+    #expect(try scene.viewers(["ann", "bob"]) == ["ann", "bob"])
+    #expect(scene.discarded == [])
+    scene.now += 1
+    #expect(try scene.viewers(["ann", "bob"]) == [], "before it is removed, too")
+    try scene.pass(0)
+    #expect(scene.discarded == [Self.picture])
+    #expect(try scene.pictures(of: "ann") == nil)
+  }
+
   @Test("an export has one's own pictures, whatever they are used for, and nobody else's")
   func export() throws {
     let scene = CliqueScene()

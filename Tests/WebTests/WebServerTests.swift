@@ -16,7 +16,7 @@ struct WebServerTests {
 
   @Test(
     "A scenario of two people's devices", .skipUnlessStrict(.node, isThere: NodeProgram.executable != nil),
-    arguments: ["served", "basics", "recovery", "maps", "tokens", "clique", "state"])
+    arguments: ["served", "basics", "recovery", "maps", "tokens", "clique", "people", "state"])
   func scenario(name: String) async throws { try await run(name) }
 
   @Test(

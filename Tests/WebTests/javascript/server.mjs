@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { deflateSync } from "node:zlib";
 import { eventually } from "./support.mjs";
 import { WebSocket } from "./websocket.mjs";
 
@@ -29,6 +30,37 @@ function token(user, claims = {}) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ sub: user, exp: Math.floor(Date.now() / 1000) + 3600, ...claims })}`;
   return `${text}.${createHmac("sha256", TOKEN_SECRET).update(text).digest("base64url")}`;
+}
+
+/** A picture of so many grey pixels a side, and a text that says where it was taken. */
+function png(side, place = "taken at 52.5 13.4") {
+  const chunk = (type, data) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const frame = Buffer.alloc(body.length + 8);
+    frame.writeUInt32BE(data.length);
+    body.copy(frame, 4);
+    frame.writeUInt32BE(crc32(body), body.length + 4);
+    return frame;
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(side);
+  head.writeUInt32BE(side, 4);
+  head[8] = 8;
+  const rows = Buffer.alloc(side * (side + 1), 127);
+  for (let row = 0; row < side; row += 1) rows[row * (side + 1)] = 0;
+  const text = place ? [chunk("tEXt", Buffer.from(`Comment\0${place}`))] : [];
+  const chunks = [chunk("IHDR", head), ...text, chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  return new Uint8Array(Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), ...chunks]));
+}
+
+/** The checksum of PNG's chunks. */
+function crc32(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
 }
 
 const clients = [];
@@ -316,6 +348,43 @@ const scenarios = {
     assert.equal((await bob.clique.totals()).requests, 0);
     await bob.clique.block("ada");
     await soon(() => bob.clique.blocked().view.has("ada"), "the list of blocked people");
+  },
+
+  async people() {
+    const [ada, bob] = [await device("ada"), await device("bob")];
+    const [own, people] = [ada.clique.profile(), bob.clique.people()];
+    await Promise.all([own.ready(), people.ready()]);
+    const whole = await ada.clique.pictures.upload(png(64));
+    const small = await ada.clique.pictures.upload(png(16));
+    await ada.clique.setProfile({
+      name: "Ada", fields: { university: "TU" }, picture: { id: whole.id, small: small.id },
+    });
+    await soon(() => own.view.get("profile")?.picture?.small === small.id, "one's own profile");
+    assert.deepEqual(await bob.clique.findPeople("ad"), []);
+    await assert.rejects(bob.clique.pictures.download(whole.id), { status: 404 });
+    const { conversation } = await ada.clique.send({ to: "bob", text: "hi" });
+    await bob.clique.accept("ada");
+    await soon(() => people.view.get("ada")?.fields?.university === "TU", "the other's profile");
+    assert.deepEqual((await bob.clique.findPeople("ad")).map(({ user }) => user), ["ada"]);
+    const seen = await bob.clique.pictures.download(whole.id);
+    assert.deepEqual([seen.bytes, seen.type], [png(64, ""), "image/png"], "without what it says of the place");
+    const chat = bob.clique.chat(conversation);
+    const messages = [];
+    chat.on("publication", ({ data }) => messages.push(data));
+    await chat.ready();
+    await ada.clique.disappear(conversation, 60_000);
+    await bob.clique.disappear(conversation, 60_000);
+    const picture = await ada.clique.pictures.upload(png(32));
+    await restart();
+    await ada.clique.send({ conversation, picture: { id: picture.id, hash: "LEHV6n" } });
+    await soon(() => messages.some((message) => message.picture?.id === picture.id), "the picture's message");
+    const message = messages.at(-1);
+    assert.deepEqual([message.picture.width, message.picture.hash], [32, "LEHV6n"]);
+    assert.ok(message.expires > Date.now() && message.expires <= Date.now() + 60_000);
+    assert.deepEqual((await bob.clique.pictures.download(picture.id)).bytes, png(32, ""));
+    await ada.clique.setProfile({ name: "Anna", picture: null });
+    await soon(() => people.view.get("ada")?.name === "Anna", "the new name");
+    await assert.rejects(bob.clique.pictures.download(whole.id), { status: 404 });
   },
 
   async state() {
