@@ -36,6 +36,9 @@ struct SettingsLayer {
 
   /// What is said of a key that does not exist.
   static func unknown(_ name: String, in section: String) -> String {
+    if let key = SettingTable.keys.first(where: { $0.name.hasPrefix(name + ".") }) {
+      return "is not a key but a section; name one of its keys, for example \"\(key.name)\""
+    }
     let last = name.split(separator: ".").last.map(String.init) ?? name
     if let near = Suggestion.nearest(to: last, among: SettingTable.children(of: section)) {
       return "is not a key; did you mean \"\(section.isEmpty ? near : section + "." + near)\"?"

@@ -26,6 +26,10 @@ struct ProblemsTests {
         "environment variable FANFARE_LOG_LEVEL: log.level: is \"loud\"; write \"trace\" or \"debug\" or \"info\" or \"notice\" or \"warning\" or \"error\" or \"critical\"",
         "--set: client.max_chanels: is not a key; did you mean \"client.max_channels\"?",
       ])
+    #expect(
+      problems("{}", overrides: ["data": "elsewhere"]) == [
+        "--set: data: is not a key but a section; name one of its keys, for example \"data.directory\""
+      ])
   }
 
   @Test("The whole error counts the problems and lists each on a line")
