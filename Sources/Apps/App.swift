@@ -108,51 +108,6 @@ public protocol App: Sendable {
   func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
 
-/// One command, with its caller.
-public struct AppCall: Sendable, Equatable {
-  public enum Source: Sendable, Equatable {
-    case client
-    /// The gateway itself, for commands that no client may use: for example, that it has taken in a picture.
-    case gateway
-    /// A service on behalf of a user, which is believed.
-    case service
-  }
-
-  /// Tells commands apart. The text is made when it is asked for, because nearly no command needs it.
-  public enum Key: Sendable, Equatable, CustomStringConvertible {
-    case gateway(UInt64, request: UInt64)
-    case text(String)
-
-    public var description: String {
-      switch self {
-      case .gateway(let gateway, let request): "\(gateway)-\(request)"
-      case .text(let text): text
-      }
-    }
-  }
-
-  public var command: AppCommand
-  /// The caller, whose user is never empty.
-  public var caller: ClientInfo
-  public var source: Source
-  /// The place that the caller is in according to a signed token, which the gateway has checked; nil: there was none.
-  public var attestedPlace: String?
-  /// The same when a command is repeated, and different for every other, over restarts too.
-  public var key: Key
-
-  public init(
-    _ command: AppCommand, caller: ClientInfo, source: Source = .client, attestedPlace: String? = nil, key: Key
-  ) {
-    self.command = command
-    self.caller = caller
-    self.source = source
-    self.attestedPlace = attestedPlace
-    self.key = key
-  }
-
-  public var user: String { caller.user }
-}
-
 extension App {
   public var answerTimeout: Int64 { 0 }
 

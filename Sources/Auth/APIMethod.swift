@@ -44,6 +44,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case userSuspensions = "user_suspensions"
   case pushSend = "push_send"
   case pushNotify = "push_notify"
+  case call
   case why
 
   /// Methods that a key is given with one word.
@@ -66,6 +67,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     /// What moderators see and do: reports of people with the messages that were reported, and
     /// suspensions.
     case moderation
+    /// What any user could read and do in the apps, in that user's name.
+    case apps
     /// What has notifications sent, to devices that the call names or to people.
     case push
     case all
@@ -85,6 +88,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
     case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
     case .pushSend, .pushNotify: .push
+    case .call: .apps
     }
   }
 
@@ -108,7 +112,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
       .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
-      .userSuspensions, .pushSend, .pushNotify:
+      .userSuspensions, .pushSend, .pushNotify, .call:
       .noChannel
     }
   }

@@ -317,7 +317,8 @@ enum ServiceRequest {
     _ parameters: Parameters, _ payload: [UInt8]?
   ) throws(ClientError) -> BrokerRequest.CallRequest {
     guard let method = parameters.method, let user = parameters.user, !user.isEmpty else {
-      throw .badRequest.saying("call needs the method and the user, and the method's data as the next frame")
+      throw .badRequest.saying(
+        "call needs the method and the user; the method's data is the frame after them, or data in the server API")
     }
     return .init(
       .other(.init(method: method, data: payload ?? [])),

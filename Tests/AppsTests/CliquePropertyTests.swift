@@ -6,6 +6,8 @@ import Wire
 @Suite("Clique: whatever happens")
 struct CliquePropertyTests {
   private static let hour: Int64 = 3_600_000
+  /// Pictures that there may be: the first of ann's profile, two of hers in a message, and bob's.
+  private static let pictures = 8
 
   /// Everything that one of the two gets to see of the other.
   private func view(_ scene: CliqueScene, of user: String, with other: String) throws -> [String] {
@@ -21,6 +23,11 @@ struct CliquePropertyTests {
     }
     seen.append("person \(try scene.entry(user, "people", other) ?? "-")")
     seen.append(try scene.said(user, "profiles", #"{"people":["\#(other)"]}"#))
+    let pictures = (0..<Self.pictures).map { CliqueScene.picture($0) }
+    seen.append("pictures \(try pictures.filter { try !scene.viewers([user], $0).isEmpty })")
+    seen.append("discarded \(scene.discarded.filter { $0 != pictures[0] }.sorted())")
+    let own = try scene.pictures(of: user)
+    seen.append("own \(own?.unsent ?? []) \(own?.bytes ?? 0)")
     for text in ["an", "b"] { seen.append(try scene.said(user, "people", #"{"text":"\#(text)"}"#)) }
     seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
     seen.append(try scene.said(user, "search", #"{"text":"m"}"#))
@@ -72,11 +79,15 @@ struct CliquePropertyTests {
 
   /// How it begins: in both worlds alike.
   private func begin(_ scene: CliqueScene, _ beginning: Int) throws {
-    try scene.call("ann", "profile.set", #"{"name":"Ann","fields":{"university":"X"}}"#)
+    for number in 0..<2 { try scene.upload("ann", CliqueScene.picture(number)) }
+    try scene.call(
+      "ann", "profile.set",
+      #"{"name":"Ann","fields":{"university":"X"},"picture":{"id":"\#(CliqueScene.picture(0))"}}"#)
     switch beginning {
     case 1: try scene.call("ann", "send", #"{"to":"bob","text":"from ann"}"#)
     case 2:
-      _ = try scene.befriend("ann", "bob")
+      let id = try scene.befriend("ann", "bob")
+      try scene.send("ann", id, picture: CliqueScene.picture(1))
       try scene.call("ann", "disappear", #"{"person":"bob","after":3600000}"#)
     case 3:
       _ = try scene.befriend("bob", "ann")
@@ -91,25 +102,37 @@ struct CliquePropertyTests {
     let (silent, other) = (CliqueScene(.notifying), CliqueScene(.notifying))
     for scene in [silent, other] { try begin(scene, seed % 4) }
     let id = silent.pair("ann", "bob")
-    var hostile = 0
+    var (hostile, sent) = (0, 0)
     for count in 0..<60 {
-      if Int.random(in: 0..<4, using: &random) == 0 {
+      // Where they talk, bob sends pictures first: later one of them may have left.
+      let sendsPicture = seed % 4 == 2 && count < 3
+      if !sendsPicture, Int.random(in: 0..<4, using: &random) == 0 {
         let method = random.pick(["decline", "block", "unblock", "block"])
         let before = other.records.mapValues(\.data)
         _ = try other.said("ann", method, #"{"person":"bob"}"#)
         let pair = try other.record(Clique.Pair.self, Clique.Key.pair(id))
         if let pair, let side = pair.side(of: "ann"), pair.state.isBlocked(by: side) {
-          _ = try other.said("ann", "profile.set", #"{"name":"Anna \#(count)"}"#)
+          let picture = count % 3 == 0 ? #","picture":null"# : ""
+          _ = try other.said("ann", "profile.set", #"{"name":"Anna \#(count)"\#(picture)}"#)
         }
         if other.records.mapValues(\.data) != before { hostile += 1 }
-      } else if Int.random(in: 0..<8, using: &random) == 0 {
+      } else if !sendsPicture, Int.random(in: 0..<8, using: &random) == 0 {
         let time = random.pick([1, 24, 4 * 24, 9 * 24, 15 * 24]) * Self.hour
         try silent.pass(time)
         try other.pass(time)
-      } else if Int.random(in: 0..<3, using: &random) == 0 {
+      } else if !sendsPicture, Int.random(in: 0..<3, using: &random) == 0 {
         let offset = Int.random(in: 0...12, using: &random)
         let json = Bool.random(using: &random) ? #"{"text":"e\#(count)"}"# : nil
         #expect(changed(silent, "bob", id, offset, json) == changed(other, "bob", id, offset, json), "change \(offset)")
+      } else if sendsPicture || Int.random(in: 0..<5, using: &random) == 0 {
+        let picture = CliqueScene.picture(2 + count % 6)
+        let added = PictureCommand.add(
+          .init(
+            id: picture, type: "image/jpeg", bytes: 1000, width: 640, height: 640, key: CliqueScene.key, upload: [1]))
+        #expect(try silent.refusal("bob", added) == other.refusal("bob", added))
+        let said = try silent.send("bob", id, picture: picture)
+        #expect(try said == other.send("bob", id, picture: picture))
+        if said.contains("offset") { sent += 1 }
       } else {
         let (method, json) = step(&random, count, id: id)
         #expect(try silent.said("bob", method, json) == other.said("bob", method, json), "\(method) \(json)")
@@ -118,6 +141,7 @@ struct CliquePropertyTests {
       try #require(mine == twin, "after \(count) steps")
     }
     #expect(hostile > 0)
+    if seed % 4 == 2 { #expect(sent > 0) }
   }
 
   @Test("in a group, bob cannot tell whether ann is silent or has blocked him", arguments: 0..<40)

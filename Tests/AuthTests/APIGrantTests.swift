@@ -17,7 +17,8 @@ struct APIGrantTests {
     "clique_reports", "clique_report", "clique_report_settle", "user_suspend", "user_unsuspend", "user_suspensions",
   ]
   private static let push = ["push_send", "push_notify"]
-  private static let every = read + write + control + inspect + webhooks + privacy + support + moderation + push
+  private static let every =
+    read + write + control + inspect + webhooks + privacy + support + moderation + push + ["call"]
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
     grant.refusal(of: method, channel: try channel.map { try ChannelName($0) })
@@ -32,7 +33,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 45)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 46)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))
@@ -43,6 +44,7 @@ struct APIGrantTests {
     #expect(try allowed("support") == Set(Self.support))
     #expect(try allowed("moderation") == Set(Self.moderation))
     #expect(try allowed("push") == Set(Self.push))
+    #expect(try allowed("apps") == ["call"])
     #expect(try allowed("all") == all)
     #expect(try allowed("read", "publish", "publish") == Set(Self.read + ["publish"]))
     for method in all { #expect(try allowed(method) == [method]) }
@@ -65,7 +67,7 @@ struct APIGrantTests {
     let none = try APIGrant(allow: ["all"], channels: [])
     let free = Set(
       ["disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens"] + Self.webhooks + Self.privacy
-        + Self.support + Self.moderation + Self.push)
+        + Self.support + Self.moderation + Self.push + ["call"])
     for method in APIMethod.allCases.map(\.rawValue) {
       let needsNone = free.contains(method) || ["channels", "inspect_user", "inspect_client", "top"].contains(method)
       #expect(try (refusal(method, nil, of: all) == nil) == needsNone, "\(method)")

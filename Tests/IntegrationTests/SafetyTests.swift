@@ -23,6 +23,30 @@ struct SafetyTests {
     return made.tool.output
   }
 
+  @Test("a backend makes people known and sets their profiles, in their names, over HTTP")
+  func callsInUsersNames() async throws {
+    try await PhoneHall.with(["admin.api.key=\(Self.key)", "clique.known_users_only=true"]) { hall in
+      let ada = try await hall.phone(of: "ada")
+      await #expect(throws: Phone.Fault.self) { try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#) }
+      let set = #"{"user":"bob","method":"clique.profile.set","data":{"name":"Bob"},"idempotency_key":"k"}"#
+      let made = try call("call", set, hall)
+      #expect(made["name"].string == "Bob")
+      #expect(try call("call", set, hall)["changed"].int == made["changed"].int)
+      try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#)
+      #expect(try call("call", #"{"user":"bob","method":"clique.totals"}"#, hall)["requests"].int == 1)
+      let bob = try await hall.phone(of: "bob")
+      try await bob.subscribeMap("clique.profile:bob")
+      #expect(bob.map("clique.profile:bob")["profile"]?["name"].string == "Bob")
+      for wrong in [
+        "{}", #"{"user":"bob"}"#, #"{"method":"clique.totals"}"#, #"{"user":"","method":"clique.totals"}"#,
+        #"{"user":"bob","method":"clique.nothing"}"#, #"{"user":"bob","method":"clique.send","data":[1]}"#,
+        #"{"user":"bob","method":"clique.picture_key"}"#, #"{"user":"bob\u0000","method":"clique.totals"}"#,
+      ] {
+        #expect(throws: Failure.self, "\(wrong)") { try call("call", wrong, hall) }
+      }
+    }
+  }
+
   @Test("a message that is reported is kept as it was, over kill -9; moderators settle it, and each look is audited")
   func reports() async throws {
     try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in

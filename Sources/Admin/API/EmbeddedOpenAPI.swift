@@ -30,6 +30,7 @@ extension OpenAPI {
         {"name": "Tokens"},
         {"name": "Webhooks"},
         {"name": "Notifications"},
+        {"name": "Apps"},
         {"name": "Privacy"},
         {"name": "Server"},
         {"name": "Batch"}
@@ -731,6 +732,28 @@ extension OpenAPI {
             }
           }
         },
+        "/api/call": {
+          "post": {
+            "operationId": "call",
+            "tags": ["Apps"],
+            "summary": "Call an app in a user's name",
+            "description": "A method of Clique, State or notifications that clients call with rpc, done as if that user had. The answer is the method's.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CallRequest"}, "example": {"user": "ada", "method": "clique.totals"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Called"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
         "/api/user_data": {
           "post": {
             "operationId": "user_data",
@@ -1424,6 +1447,23 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"groups": []}}
+              }
+            }
+          },
+          "Called": {
+            "description": "What the method answers, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/CallResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                }
               }
             }
           },
@@ -2386,6 +2426,22 @@ extension OpenAPI {
               "conversation": {"type": "string"}
             }
           },
+          "CallRequest": {
+            "description": "Names who calls, and what.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user", "method"],
+            "properties": {
+              "user": {"description": "In whose name; believed, and need not be connected.", "type": "string", "minLength": 1},
+              "method": {"description": "Of an app: clique.profile.set, for example.", "type": "string", "minLength": 1},
+              "data": {"description": "What the method takes: a JSON object."},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "CallResult": {
+            "description": "Fields are the method's own.",
+            "type": "object"
+          },
           "CliqueUnblockRequest": {
             "description": "Names who has set the block, and whom it is about.",
             "type": "object",
@@ -2910,6 +2966,7 @@ extension OpenAPI {
               "webhooks_list": {"$ref": "#/components/schemas/EmptyRequest"},
               "webhook_given_up": {"$ref": "#/components/schemas/WebhookGivenUpRequest"},
               "webhook_resend": {"$ref": "#/components/schemas/WebhookResendRequest"},
+              "call": {"$ref": "#/components/schemas/CallRequest"},
               "user_data": {"$ref": "#/components/schemas/UserRequest"},
               "user_export": {"$ref": "#/components/schemas/UserExportRequest"},
               "user_delete": {"$ref": "#/components/schemas/UserDeleteRequest"},
@@ -2982,6 +3039,7 @@ extension OpenAPI {
               "webhooks_list": {"$ref": "#/components/schemas/WebhooksResult"},
               "webhook_given_up": {"$ref": "#/components/schemas/WebhookGivenUpResult"},
               "webhook_resend": {"$ref": "#/components/schemas/WebhookResentResult"},
+              "call": {"$ref": "#/components/schemas/CallResult"},
               "user_data": {"$ref": "#/components/schemas/UserDataResult"},
               "user_export": {"$ref": "#/components/schemas/UserExportResult"},
               "user_delete": {"$ref": "#/components/schemas/UserDeletionResult"},

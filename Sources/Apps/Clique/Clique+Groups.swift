@@ -116,11 +116,10 @@ extension Clique {
       case .saidBefore: return AppDecision(reply: reply)
       }
     }
-    let publication = try vanishing(
-      AppPublication(
-        channel: channel, data: payload, info: call.caller,
-        tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
-        idempotencyKey: message.key.published), after: after, at: view.now)
+    var publication = AppPublication(
+      channel: channel, data: payload, info: call.caller,
+      tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)), idempotencyKey: message.key.published)
+    try vanish(&publication, after: after, at: view.now)
     let top = after > 0 ? try view.top(of: channel) : 0
     if let run = try runBegins(in: id, after: after, from: top + 1, view) { records.append(run) }
     if group.members[index].mark.hasDraft ?? false {

@@ -32,8 +32,7 @@ extension Clique {
     guard key.own.isEmpty, let opened = pair.opened, view.now < pair.openedAt.saturatingAdd(Pair.openedMemory) else {
       return nil
     }
-    let origin = call.key.description
-    guard let message = opened.first(where: { $0.origin.hasSameBytes(as: origin) }) else { return nil }
+    guard let message = opened.first(where: { call.key.isWritten($0.origin) }) else { return nil }
     return AppDecision(reply: CliqueConversation(id).answer(offset: message.offset))
   }
 
@@ -54,10 +53,10 @@ extension Clique {
       case .saidBefore: return AppDecision(reply: reply)
       }
     }
-    let publication = try vanishing(
-      AppPublication(
-        channel: channel, data: payload, info: call.caller, tags: Self.tags(of: message),
-        idempotencyKey: message.key.published), after: after, at: view.now)
+    var publication = AppPublication(
+      channel: channel, data: payload, info: call.caller, tags: Self.tags(of: message),
+      idempotencyKey: message.key.published)
+    try vanish(&publication, after: after, at: view.now)
     let top = after > 0 ? try view.top(of: channel) : 0
     if let run = try runBegins(in: conversation.id, after: after, from: top + 1, view) { records.append(run) }
     if pair.hasDraft(side) {
@@ -199,10 +198,11 @@ extension Clique {
       payload = complete
       for effect in records { draft.add(effect) }
     }
-    let publication = AppPublication(
+    var publication = AppPublication(
       channel: channel, data: payload, info: call.caller,
       tags: Self.tags(of: message, seen ? [:] : [Tag.only: call.user]), idempotencyKey: message.key.published)
-    draft.publish(try vanishing(publication, after: after, at: draft.now))
+    try vanish(&publication, after: after, at: draft.now)
+    draft.publish(publication)
     let top = try draft.view.top(of: channel)
     if let run = try runBegins(in: id, after: after, from: top + 1, draft.view) { draft.add(run) }
     return true

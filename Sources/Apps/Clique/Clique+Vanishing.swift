@@ -93,24 +93,20 @@ extension Clique {
 
   // MARK: Sending
 
-  /// A message as it is published in a conversation whose messages go after a time.
+  /// Makes a publication one that goes after a time, if messages of its conversation do.
   ///
   /// - Parameter after: milliseconds; 0: it stays.
   /// - Throws: where the key of its last hour is not there yet.
-  func vanishing(
-    _ message: AppPublication, after: Int64, at now: Int64
-  ) throws(ClientError) -> AppPublication {
-    guard after > 0 else { return message }
+  func vanish(_ message: inout AppPublication, after: Int64, at now: Int64) throws(ClientError) {
+    guard after > 0 else { return }
     let end = now.saturatingAdd(after)
     guard vault?.isReady(until: end) ?? false else {
       throw ClientError.internalError.saying("the server's disk takes no keys now; try again later")
     }
-    var vanishing = message
-    vanishing.identity = message.data
-    vanishing.data.removeLast()
-    vanishing.data += Array(",\"expires\":\(end)}".utf8)
-    vanishing.tags[Publication.vanishesTag] = String(end)
-    return vanishing
+    message.identity = message.data
+    message.data.removeLast()
+    message.data += Array(",\"expires\":\(end)}".utf8)
+    message.tags[Publication.vanishesTag] = String(end)
   }
 
   /// The run of a message that is published now, where it is the first of its run; nil: there is the run already.

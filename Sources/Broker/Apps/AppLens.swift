@@ -34,7 +34,7 @@ final class AppLens: AppView {
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
     // No record has so long a key, so neither is the store asked nor the absence remembered.
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
-    if case .known(let record) = host.records.record(type, key) { return record }
+    if let known = host.records.known(key) { return AppRecords.record(type, key, in: known) }
     let question = LogQuestion.entry(host.recordsState.name, IdentifierKey(key))
     guard case .entry(let stored, _) = try core.stores.ask(question, of: core.stores.disk, in: &turn) else {
       preconditionFailure("a store answers with an entry where it is asked for one")

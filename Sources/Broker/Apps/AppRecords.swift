@@ -10,18 +10,18 @@ import Wire
 struct AppRecords {
   /// What is known about a key: a record, or that there is none. A class, because it is read for every command, and to
   /// copy a record would count a reference for each of its parts.
-  fileprivate class Known {
+  class Known {
     /// The record's type; nil: there is no record under the key.
-    let type: ObjectIdentifier?
+    fileprivate let type: ObjectIdentifier?
     /// Bytes of the record as JSON. Decoded it takes about twice as much.
-    let bytes: Int
+    fileprivate let bytes: Int
 
-    init(type: ObjectIdentifier?, bytes: Int) {
+    fileprivate init(type: ObjectIdentifier?, bytes: Int) {
       self.type = type
       self.bytes = bytes
     }
 
-    var record: (any AppRecord)? { nil }
+    fileprivate var record: (any AppRecord)? { nil }
   }
 
   private final class Kept<Record: AppRecord>: Known {
@@ -73,21 +73,14 @@ struct AppRecords {
 
   func isUnderWay(_ key: String) -> Bool { !underWay.isEmpty && underWay[IdentifierKey(key)] != nil }
 
-  enum Look<Record> {
-    case known(Record?)
-    /// The record is not in memory: the store has to be asked.
-    case unknown
-  }
-
-  mutating func record<Record: AppRecord>(_ type: Record.Type, _ key: String) -> Look<Record> {
+  /// What is known about a key; nil: nothing is in memory, so the store has to be asked.
+  mutating func known(_ key: String) -> Known? {
     let identifier = IdentifierKey(key)
-    if !underWay.isEmpty, let waiting = underWay[identifier] { return .known(cast(waiting.known, key)) }
-    if let known = young[identifier] { return .known(cast(known, key)) }
-    if !old.isEmpty, let known = old[identifier] {
-      keep(known, key)
-      return .known(cast(known, key))
-    }
-    return .unknown
+    if !underWay.isEmpty, let waiting = underWay[identifier] { return waiting.known }
+    if let known = young[identifier] { return known }
+    guard !old.isEmpty, let known = old[identifier] else { return nil }
+    keep(known, key)
+    return known
   }
 
   /// Keeps what the log holds for a key that was unknown.
@@ -112,7 +105,8 @@ struct AppRecords {
 
   private func kept(_ record: some AppRecord, bytes: Int) -> Known { Kept(record, bytes: bytes) }
 
-  private func cast<Record: AppRecord>(_ known: Known, _ key: String) -> Record? {
+  /// The record under a key of which something is known; nil: there is none.
+  static func record<Record: AppRecord>(_ type: Record.Type, _ key: String, in known: Known) -> Record? {
     // The type is compared rather than cast, because a cast makes the runtime look up the types anew, for every
     // message.
     if known.type == ObjectIdentifier(Record.self) {

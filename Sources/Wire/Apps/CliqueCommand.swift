@@ -211,9 +211,10 @@ public struct CliqueConversation: Sendable, Equatable {
 
   /// The answer to a message that was published at the offset, as JSON.
   public func answer(offset: UInt64) -> [UInt8] {
+    // Nothing in a conversation's id needs an escape, so the id is not searched for what does.
     var writer = JSONWriter(capacity: id.utf8.count + 48)
     writer.open()
-    writer.write("conversation", id)
+    writer.write("conversation", quoting: id.utf8)
     writer.write("offset", offset)
     writer.close()
     return writer.bytes

@@ -125,7 +125,7 @@ public struct JSONWriter {
   }
 
   /// Writes a string as it stood between its quotes in JSON that is valid.
-  public mutating func write(_ key: StaticString, quoting text: ArraySlice<UInt8>) {
+  public mutating func write(_ key: StaticString, quoting text: some Collection<UInt8>) {
     separate(key)
     bytes.append(UInt8(ascii: "\""))
     bytes.append(contentsOf: text)
