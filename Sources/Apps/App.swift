@@ -98,6 +98,11 @@ public protocol App: Sendable {
   /// for the user.
   func picture(in key: String, for user: String, _ view: any AppView) throws(ClientError) -> AppPicture?
 
+  /// A picture that is kept with a report.
+  ///
+  /// - Throws: where there is none such.
+  func reportedPicture(_ request: ReportRequest.Picture, _ view: any AppView) throws(ClientError) -> AppPicture
+
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 
@@ -134,6 +139,10 @@ extension App {
   public func moderate(_ request: ReportRequest, _ view: any AppView) throws(ClientError) -> AppDecision {
     throw .notAvailable.saying("the app \(name) takes no reports")
   }
+
+  public func reportedPicture(
+    _ request: ReportRequest.Picture, _ view: any AppView
+  ) throws(ClientError) -> AppPicture { throw .notAvailable.saying("the app \(name) takes no reports") }
 
   public func shownName(
     of user: String, to reader: String, _ view: any AppView
@@ -302,9 +311,9 @@ public indirect enum AppEffect: Sendable {
   /// Overwrites what SQLite's file and journal still hold of old pages, as soon as possible, because keys were
   /// destroyed.
   case scrub
-  /// Has the gateways delete pictures, when the transaction is on disk, and once more a while later, also after a
-  /// restart.
-  case discardPictures([String])
+  /// Has the gateways delete pictures, or keep them for moderators, when the transaction is on disk, and once more a
+  /// while later, also after a restart.
+  case pictureFates([PictureFate])
   /// Tells webhooks that want to know of it, in the transaction of the decision. The data is JSON, and holds nothing of
   /// what people write or show each other.
   case tell(WebhookEvents, [UInt8])
@@ -318,6 +327,11 @@ public indirect enum AppEffect: Sendable {
   case push(PushSend)
   /// Counts that a person was not told of something, when the transaction is on disk. Likewise.
   case unsent(UnsentNotice)
+}
+
+extension AppEffect {
+  /// Has the gateways delete pictures of which nothing is kept.
+  static func discardPictures(_ ids: [String]) -> AppEffect { .pictureFates(ids.map(PictureFate.init(gone:))) }
 }
 
 /// The users from whom a change of a publication is kept.

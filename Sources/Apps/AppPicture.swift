@@ -11,14 +11,19 @@ public struct AppPicture: Sendable, Equatable {
   /// The other of the two between whom it was sent; nil: it was not sent yet.
   public var with: String?
   public var key: [UInt8]
+  /// The upload that is meant, where the id may be another's by now; nil: whatever stands under the id.
+  public var upload: [UInt8]?
 
-  public init(id: String, type: String, bytes: Int64, owner: String, with: String?, key: [UInt8]) {
+  public init(
+    id: String, type: String, bytes: Int64, owner: String, with: String?, key: [UInt8], upload: [UInt8]? = nil
+  ) {
     self.id = id
     self.type = type
     self.bytes = bytes
     self.owner = owner
     self.with = with
     self.key = key
+    self.upload = upload
   }
 }
 

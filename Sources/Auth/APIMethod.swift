@@ -38,6 +38,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case cliqueUnblock = "clique_unblock"
   case cliqueReports = "clique_reports"
   case cliqueReport = "clique_report"
+  case cliqueReportPicture = "clique_report_picture"
   case cliqueReportSettle = "clique_report_settle"
   case userSuspend = "user_suspend"
   case userUnsuspend = "user_unsuspend"
@@ -86,7 +87,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
-    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
+    case .cliqueReports, .cliqueReport, .cliqueReportPicture, .cliqueReportSettle, .userSuspend, .userUnsuspend,
+      .userSuspensions:
+      .moderation
     case .pushSend, .pushNotify: .push
     case .call: .apps
     }
@@ -111,7 +114,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
-      .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
+      .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportPicture, .cliqueReportSettle,
+      .userSuspend, .userUnsuspend,
       .userSuspensions, .pushSend, .pushNotify, .call:
       .noChannel
     }

@@ -69,6 +69,8 @@ extension ReportRequest {
       return [
         "app": "clique", "action": "settle", "report": "\(settlement.number)", "outcome": settlement.outcome.rawValue,
       ]
+    case .picture(let picture):
+      return ["app": "clique", "action": "picture", "report": "\(picture.number)", "picture": picture.id]
     }
   }
 }

@@ -158,7 +158,7 @@ enum ServiceRequest {
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
           + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair, "
-          + "clique_groups, clique_unblock, clique_reports, clique_report, clique_report_settle, "
+          + "clique_groups, clique_unblock, clique_reports, clique_report, clique_report_picture, clique_report_settle, "
           + "user_suspend, user_unsuspend, user_suspensions, state_thread, push_send and push_notify")
     }
   }

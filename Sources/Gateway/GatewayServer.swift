@@ -223,7 +223,7 @@ public final class GatewayServer: Sendable {
     return try GatewayBackbone(
       link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,
-      discardPictures: { [pictures] in pictures?.discard($0) },
+      discardPictures: { [pictures] in pictures?.decide($0) },
       forgetPictures: forgetPictures,
       linkOpened: { [pictures] in pictures?.reconcile() },
       linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } },

@@ -29,6 +29,8 @@ final class CliqueScene: AppView {
   var remembersKeys = false
   /// Pictures whose files gateways were told to delete, and how often the disk was to be overwritten.
   private(set) var discarded: [String] = []
+  /// Pictures whose files were kept for moderators when they were discarded, and those whose files went then.
+  private(set) var (keptAlone, released): ([String], [String]) = ([], [])
   private(set) var scrubs = 0
   private var calls = 0
   /// How often a record was asked for.
@@ -126,7 +128,10 @@ final class CliqueScene: AppView {
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
-      case .discardPictures(let pictures): discarded += pictures
+      case .pictureFates(let fates):
+        discarded += fates.filter(\.isGone).map(\.id)
+        keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
+        released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
       case .refresh, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")

@@ -200,7 +200,7 @@ final class StateScene: AppView {
           #expect(again as? NSDictionary == object as NSDictionary?, "what is kept shows the same after a restart")
         }
       case .scrub: scrubs += 1
-      case .discardPictures(let ids): discarded.formUnion(ids)
+      case .pictureFates(let fates): discarded.formUnion(fates.map(\.id))
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       case .edit, .readmit, .touch: throw Failure()
       }

@@ -14,7 +14,8 @@ struct APIGrantTests {
   private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
   private static let support = ["clique_pair", "state_thread", "clique_groups", "clique_unblock"]
   private static let moderation = [
-    "clique_reports", "clique_report", "clique_report_settle", "user_suspend", "user_unsuspend", "user_suspensions",
+    "clique_reports", "clique_report", "clique_report_picture", "clique_report_settle", "user_suspend",
+    "user_unsuspend", "user_suspensions",
   ]
   private static let push = ["push_send", "push_notify"]
   private static let every =
@@ -33,7 +34,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 46)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 47)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))

@@ -231,7 +231,7 @@ struct AppHostTests {
     scene.call(3, "discard picture")
     #expect(scene.hears() == [])
     scene.finish()
-    #expect(scene.hears() == [.discard(["picture"]), .reply(3, .result(Array("{}".utf8)))])
+    #expect(scene.hears() == [.discard([PictureFate(gone: "picture")]), .reply(3, .result(Array("{}".utf8)))])
   }
 
   @Test("a readmission is not told of when it failed")
@@ -319,10 +319,10 @@ struct AppHostTests {
     after.hello(1)
     _ = after.hears()
     after.pass(10)
-    #expect(after.hears() == [.discard(["picture"])])
+    #expect(after.hears() == [.discard([PictureFate(gone: "picture")])])
     after.finish()
     after.pass(1000)
-    #expect(!after.hears().contains(.discard(["picture"])))
+    #expect(!after.hears().contains(.discard([PictureFate(gone: "picture")])))
   }
 
   @Test("many erasures within a moment are scrubbed at once for the first, and together for the rest")

@@ -14,7 +14,7 @@ enum Heard: Equatable {
   case join(String)
   case leave(String)
   case audience(String, LinkAudience.Admission)
-  case discard([String])
+  case discard([PictureFate])
   case order(UInt64, SessionOrder)
   case survey(UInt64, Survey)
   case trace(LinkTrace)

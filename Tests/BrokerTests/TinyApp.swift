@@ -107,7 +107,7 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       decision.reached = AppLimit(rawValue: words[0])
       return decision
     case "tiny.source": return AppDecision(reply: Array("\"\(call.source) \(call.attestedPlace ?? "-")\"".utf8))
-    case "tiny.discard": return AppDecision([.discardPictures([words[0]])])
+    case "tiny.discard": return AppDecision([.pictureFates([PictureFate(gone: words[0])])])
     default: throw .methodNotFound
     }
   }

@@ -96,6 +96,53 @@ struct SafetyTests {
     }
   }
 
+  @Test("a picture that was reported is kept for moderators over kill -9, and its owner sees it gone")
+  func reportedPicture() async throws {
+    try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in
+      let (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await bob.call("clique.send", #"{"to":"ada","text":"hello"}"#)
+      try await ada.call("clique.accept", #"{"person":"bob"}"#)
+      let folder = hall.data.appendingPathComponent("pictures").path
+      func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder) }
+      func http(_ user: String) throws -> PictureClient {
+        PictureClient(port: URL(string: hall.url)?.port ?? 0, token: try hall.token(user), app: "clique")
+      }
+      // More than one part of the API's answers.
+      let sample = PictureSample.jpeg(pixels: 1_300_000)
+      let picture = PictureClient.Picture(sample.dirty)
+      #expect(try http("bob").put(picture) == 201)
+      let sent = try await bob.call("clique.send", #"{"to":"ada","picture":{"id":"\#(picture.id)","hash":"LEHV6n"}}"#)
+      let (id, offset) = (try #require(sent["conversation"].string), try #require(sent["offset"].int))
+      try await ada.call("clique.report", #"{"person":"bob","offset":\#(offset),"reason":"nudity"}"#)
+      try await bob.subscribe("clique.chat:\(id)")
+      try await bob.call("publication.delete", #"{"channel":"clique.chat:\#(id)","offset":\#(offset)}"#)
+      #expect(await eventually { (try? files().map { $0.hasSuffix(".kept") }) == [true] })
+      try await hall.killAndRestart()
+      for user in ["ada", "bob"] { #expect(try http(user).get(picture).status == 404) }
+      #expect(try http("bob").offset(of: picture) == 0, "nothing stands under the id")
+      let out = hall.data.deletingLastPathComponent().path
+      let shown = try await tool(["report", "show", "1", "--pictures", out], hall)
+      #expect(shown.contains(#""pictures":[{"id":"\#(picture.id)","type":"image/jpeg","bytes":\#(sample.clean.count)"#))
+      let isSame = FileManager.default.contents(atPath: "\(out)/\(picture.id).jpeg").map(Array.init) == sample.clean
+      #expect(isSame)
+      for wrong in [
+        #"{"report":1}"#, #"{"report":1,"picture":"no such picture"}"#, #"{"report":2,"picture":"\#(picture.id)"}"#,
+        #"{"report":1,"picture":"\#(picture.id)","cursor":"7"}"#,
+        #"{"report":1,"picture":"\#(picture.id)","cursor":"1048576000"}"#,
+      ] {
+        #expect(throws: Failure.self, "\(wrong)") { try call("clique_report_picture", wrong, hall) }
+      }
+      #expect(
+        await eventually {
+          hall.server.errorOutput.split(separator: "\n").contains {
+            $0.contains("audit=report") && $0.contains("action=picture") && $0.contains(picture.id)
+          }
+        })
+      _ = try call("user_delete", #"{"user":"bob"}"#, hall)
+      #expect(await eventually { (try? files()) == [] })
+    }
+  }
+
   @Test("who is suspended is sent away and let in no more, over kill -9, until it is lifted; others see them away")
   func suspension() async throws {
     try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in

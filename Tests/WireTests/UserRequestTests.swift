@@ -13,6 +13,7 @@ struct UserRequestTests {
       .suspensions(.suspend(user: "ada", until: 7, reason: "é")), .suspensions(.lift(user: "ada")),
       .suspensions(.suspend(user: "ada", until: nil, reason: "")), .suspensions(.list),
       .reports(.list(.init(.all, user: "é", from: 7, limit: 3))),
+      .reports(.picture(.init(number: 7, id: "0123", start: 1 << 20))), .reports(.picture(.init(number: 0, id: ""))),
       .reports(.settle(.init(number: 1, outcome: .suspended, note: "twice"))),
     ]
     for request in requests {

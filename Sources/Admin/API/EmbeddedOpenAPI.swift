@@ -952,6 +952,31 @@ extension OpenAPI {
             }
           }
         },
+        "/api/clique_report_picture": {
+          "post": {
+            "operationId": "clique_report_picture",
+            "tags": ["Privacy"],
+            "summary": "Show a part of a picture that is kept with a report",
+            "description": "In parts of up to 1 MiB; the cursor of one asks for the next. The audit notes each look.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/CliqueReportPictureRequest"},
+                  "example": {"report": 12, "picture": "0123456789abcdef0123456789abcdef"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/CliqueReportPicture"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
         "/api/clique_report_settle": {
           "post": {
             "operationId": "clique_report_settle",
@@ -1411,6 +1436,24 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"reports": [], "open": 0}}
+              }
+            }
+          },
+          "CliqueReportPicture": {
+            "description": "The part, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/CliqueReportPictureResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"picture": {"id": "0123456789abcdef0123456789abcdef", "type": "image/jpeg", "bytes": 2, "user": "bob", "from": 0, "b64data": "/9g="}}}
               }
             }
           },
@@ -2519,6 +2562,17 @@ extension OpenAPI {
             "required": ["report"],
             "properties": {"report": {"type": "integer", "minimum": 1}}
           },
+          "CliqueReportPictureRequest": {
+            "description": "Names a picture that is kept with a report.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["report", "picture"],
+            "properties": {
+              "report": {"type": "integer", "minimum": 1},
+              "picture": {"description": "An id of the pictures that clique_report shows.", "type": "string", "minLength": 1, "maxLength": 64},
+              "cursor": {"description": "Of the part before.", "type": "string"}
+            }
+          },
           "CliqueReportSettleRequest": {
             "description": "Says what was found about one report.",
             "type": "object",
@@ -2563,10 +2617,47 @@ extension OpenAPI {
                     "offset": {"type": "integer", "minimum": 1},
                     "time": {"type": "integer", "format": "int64"},
                     "text": {"type": "string"},
-                    "picture": {"description": "The message had a picture, which goes with the message.", "const": true}
+                    "picture": {"description": "The message had a picture.", "const": true}
+                  }
+                }
+              },
+              "profile": {
+                "description": "Of the user who is reported, as the one who reports saw it then; left out: nothing of it.",
+                "type": "object",
+                "properties": {
+                  "name": {"type": "string"},
+                  "fields": {"type": "object", "additionalProperties": {"type": "string"}},
+                  "picture": {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": {"id": {"type": "string"}, "small": {"type": "string"}}
+                  }
+                }
+              },
+              "pictures": {
+                "description": "Those of the messages and of the profile that are kept with the report.",
+                "type": "array",
+                "maxItems": 11,
+                "items": {
+                  "type": "object",
+                  "required": ["id", "type", "bytes"],
+                  "properties": {
+                    "id": {"type": "string"},
+                    "type": {"description": "A media type.", "type": "string"},
+                    "bytes": {"type": "integer", "minimum": 1},
+                    "offset": {"description": "Of the message; left out: it was in the profile.", "type": "integer", "minimum": 1}
                   }
                 }
               }
+            }
+          },
+          "CliqueReportPictureResult": {
+            "description": "A part of a picture that is kept with a report.",
+            "type": "object",
+            "required": ["picture"],
+            "properties": {
+              "picture": {"$ref": "#/components/schemas/PicturePart"},
+              "cursor": {"description": "Asks for the next part; missing on the last.", "type": "string"}
             }
           },
           "CliqueReportsResult": {
@@ -2655,24 +2746,26 @@ extension OpenAPI {
                   "type": "object",
                   "properties": {
                     "channel": {"type": "string"},
-                    "picture": {
-                      "type": "object",
-                      "required": ["id", "type", "bytes", "user"],
-                      "properties": {
-                        "id": {"type": "string"},
-                        "type": {"description": "A media type.", "type": "string"},
-                        "bytes": {"description": "Of the whole picture.", "type": "integer", "minimum": 1},
-                        "user": {"description": "Who made it.", "type": "string"},
-                        "with": {"description": "The other of the two; missing: it was not sent.", "type": "string"},
-                        "from": {"description": "Where the part begins in the picture.", "type": "integer", "minimum": 0},
-                        "b64data": {"description": "The part, in base64: up to 1 MiB.", "type": "string"},
-                        "lost": {"description": "In place of a part: why nobody can read the picture.", "type": "string"}
-                      }
-                    }
+                    "picture": {"$ref": "#/components/schemas/PicturePart"}
                   }
                 }
               },
               "cursor": {"description": "Asks for the next page; missing on the last.", "type": "string"}
+            }
+          },
+          "PicturePart": {
+            "description": "A part of a picture.",
+            "type": "object",
+            "required": ["id", "type", "bytes", "user"],
+            "properties": {
+              "id": {"type": "string"},
+              "type": {"description": "A media type.", "type": "string"},
+              "bytes": {"description": "Of the whole picture.", "type": "integer", "minimum": 1},
+              "user": {"description": "Who made it.", "type": "string"},
+              "with": {"description": "In exports, the other of the two; missing: it was not sent.", "type": "string"},
+              "from": {"description": "Where the part begins in the picture.", "type": "integer", "minimum": 0},
+              "b64data": {"description": "The part, in base64: up to 1 MiB.", "type": "string"},
+              "lost": {"description": "In place of a part: why nobody can read the picture.", "type": "string"}
             }
           },
           "UserDeletionResult": {
@@ -2979,6 +3072,7 @@ extension OpenAPI {
               "user_suspensions": {"$ref": "#/components/schemas/EmptyRequest"},
               "clique_reports": {"$ref": "#/components/schemas/CliqueReportsRequest"},
               "clique_report": {"$ref": "#/components/schemas/CliqueReportRequest"},
+              "clique_report_picture": {"$ref": "#/components/schemas/CliqueReportPictureRequest"},
               "clique_report_settle": {"$ref": "#/components/schemas/CliqueReportSettleRequest"},
               "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
               "push_send": {"$ref": "#/components/schemas/PushSendRequest"},
@@ -3052,6 +3146,7 @@ extension OpenAPI {
               "user_suspensions": {"$ref": "#/components/schemas/UserSuspensionsResult"},
               "clique_reports": {"$ref": "#/components/schemas/CliqueReportsResult"},
               "clique_report": {"$ref": "#/components/schemas/CliqueReportResult"},
+              "clique_report_picture": {"$ref": "#/components/schemas/CliqueReportPictureResult"},
               "clique_report_settle": {"$ref": "#/components/schemas/EmptyResult"},
               "state_thread": {"$ref": "#/components/schemas/UserPairResult"},
               "error": {"$ref": "#/components/schemas/Error"}

@@ -20,6 +20,7 @@ extension Clique {
     case "draft", "drafts": try forgetDraft(users, key, draft)
     case "reactions": try forgetReactions(users, key, draft)
     case "report": try forgetReport(users, key, draft)
+    case "kept": try forgetKept(users, key, draft)
     case "profile": try forgetProfile(users, key, draft)
     case "picture": try forgetPicture(users, key, draft)
     case "pictures": try forgetPictures(users, key, draft)

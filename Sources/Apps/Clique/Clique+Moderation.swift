@@ -7,10 +7,12 @@ extension Clique {
     case .list(let query): AppDecision(reply: try list(query, view))
     case .look(let number): AppDecision(reply: try look(number, view))
     case .settle(let settlement): try settle(settlement, view)
+    // The broker reads it, and asks for it by `reportedPicture`.
+    case .picture: throw .methodNotFound
     }
   }
 
-  private func report(_ number: UInt64, _ view: any AppView) throws(ClientError) -> Report {
+  func report(_ number: UInt64, _ view: any AppView) throws(ClientError) -> Report {
     guard let report = try view.record(Report.self, Report.key(number)) else {
       throw ClientError.notAvailable.saying("there is no report \(number); list those that there are")
     }
@@ -50,6 +52,17 @@ extension Clique {
     writer.object { writer in
       Self.write(report, &writer)
       if !report.text.isEmpty { writer.write("text", report.text) }
+      if let profile = report.profile { writer.object("profile") { profile.write(rules.profileFields, &$0) } }
+      writer.list("pictures") { writer in
+        for picture in report.pictures ?? [] {
+          writer.object { writer in
+            writer.write("id", picture.id)
+            writer.write("type", picture.type)
+            writer.write("bytes", picture.bytes)
+            if let offset = picture.offset { writer.write("offset", offset) }
+          }
+        }
+      }
       writer.list("messages") { writer in
         for message in report.messages {
           writer.object { writer in

@@ -165,14 +165,25 @@ extension Clique {
     return try? fields.object("picture")?.string("id")
   }
 
-  /// Which of these pictures nobody can ever see again. A gateway asks that may have been away when they were discarded.
+  /// Which of these pictures nobody can ever see again, and what reports keep of them. A gateway asks that may have been away when they were discarded.
   private func gonePictures(_ ids: [String], _ view: any AppView) throws(ClientError) -> AppDecision {
     var gone: [String] = []
+    var kept: [KeptPictures] = []
     for id in ids where StatePictureID.isValid(id) {
       if try view.record(Picture.self, Key.picture(id))?.isBarred ?? true { gone.append(id) }
+      if let pictures = try view.record(KeptPictures.self, KeptPictures.key(id)) { kept.append(pictures) }
     }
     return Self.answer { writer in
       writer.list("gone") { writer in for id in gone { writer.write(element: id) } }
+      if kept.isEmpty { return }
+      writer.list("kept") { writer in for pictures in kept { writer.object { Self.write(pictures, &$0) } } }
+    }
+  }
+
+  private static func write(_ kept: KeptPictures, _ writer: inout JSONWriter) {
+    writer.write("id", kept.id)
+    writer.list("uploads") { writer in
+      for upload in kept.uploads { writer.write(element: Base64.standard.text(upload.upload.bytes)) }
     }
   }
 

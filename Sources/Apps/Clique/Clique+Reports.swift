@@ -9,7 +9,13 @@ extension Clique {
     /// The id of the group; "": the report is about somebody outside of groups.
     var group = ""
     /// Nil: the message that is reported is none that the one who reports can read.
-    var messages: [Report.Message]?
+    var messages: [ReadMessage]?
+  }
+
+  /// A message as the one who reports reads it, and the id of its picture.
+  private struct ReadMessage {
+    var message: Report.Message
+    var picture: String?
   }
 
   func report(
@@ -42,10 +48,13 @@ extension Clique {
       }
       person.reportMark = mark
     }
-    let report = Report(
+    var report = Report(
       number: reports.next, subject: id, by: call.user, of: subject.of, conversation: subject.conversation,
       offset: command.offset, reason: command.reason.rawValue, text: command.text, time: view.now,
-      messages: Report.kept(messages), ends: view.now + Report.openFor)
+      messages: Report.kept(messages.map(\.message)),
+      profile: try profile(of: subject.of, seenBy: call.user, view)?.content,
+      ends: view.now + Report.openFor)
+    try keepPictures(of: &report, messages, &reports, draft)
     reports.next += 1
     reports.open += 1
     reports.kept += 1
@@ -54,6 +63,25 @@ extension Clique {
     draft.write(Reports.key, reports)
     draft.refresh(try Channels.reports(call.user), key: id, .atomically)
     return draft.decision(reply: Self.answer(id))
+  }
+
+  /// Keeps the pictures of the messages that a report keeps, and of the profile, newest first.
+  private func keepPictures(
+    of report: inout Report, _ newest: [ReadMessage], _ reports: inout Reports, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let offsets = Set(report.messages.map(\.offset))
+    var named: [(id: String, offset: UInt64?)] = newest.compactMap { read in
+      guard let id = read.picture, offsets.contains(read.message.offset) else { return nil }
+      return (id, read.message.offset)
+    }
+    if let id = report.profile?.picture?.id { named.append((id, nil)) }
+    var pictures: [Report.Picture] = []
+    for (id, offset) in named {
+      let kept = try draft.keep(
+        id, of: report.of, at: offset, for: report.number, &reports, most: rules.reportPictureBytes)
+      if let kept { pictures.append(kept) }
+    }
+    if !pictures.isEmpty { report.pictures = pictures }
   }
 
   private static func answer(_ id: String) -> [UInt8] {
@@ -78,13 +106,15 @@ extension Clique {
     if let named = command.conversation, !named.hasSameBytes(as: id) { throw Self.noConversation }
     let other = pair.user(side.other)
     if other.isEmpty { throw Self.forgotten }
-    var messages: [Report.Message]? = []
+    var messages: [ReadMessage]? = []
     if pair.state.mayReadBeneath(side) {
       messages = try read(try Channels.chat(id), of: other, command.offset, call, since: nil, view)
     } else if command.offset != nil {
       throw Self.noMessage
     } else if pair.state.asker == side.other {
-      messages = pair.waiting(for: side).reversed().map { .init(offset: 0, time: $0.time, text: $0.text) }
+      messages = pair.waiting(for: side).reversed().map {
+        ReadMessage(message: .init(offset: 0, time: $0.time, text: $0.text))
+      }
     }
     // What the reporter does not see standing is not named: it would tell of a block.
     let isSeen = pair.state.sight(of: side) != .nothing
@@ -117,7 +147,7 @@ extension Clique {
   private func read(
     _ channel: ChannelName, of author: String, _ offset: UInt64?, _ call: AppCall, since term: Int?,
     _ view: any AppView
-  ) throws(ClientError) -> [Report.Message]? {
+  ) throws(ClientError) -> [ReadMessage]? {
     let publications = try view.newest(Report.looks, through: offset ?? .max, of: channel)
       .map { $0.shown(to: call.user) }
       .filter { publication in
@@ -127,9 +157,10 @@ extension Clique {
     if let offset, publications.first?.offset != offset { return nil }
     return publications.map { publication in
       let fields = try? CommandFields(publication.data)
-      return Report.Message(
+      let message = Report.Message(
         offset: publication.offset, time: publication.time, text: (try? fields?.string("text")) ?? "",
         hasPicture: fields?.has("picture") ?? false ? true : nil)
+      return ReadMessage(message: message, picture: Self.picture(in: publication))
     }
   }
 
@@ -170,6 +201,7 @@ extension Clique {
     var reports = try draft.read(Reports.self, Reports.key) ?? Reports()
     reports.kept = max(0, reports.kept - 1)
     if report.settled == nil { reports.open = max(0, reports.open - 1) }
+    for picture in report.pictures ?? [] { try draft.letGo(picture, of: report.number, &reports) }
     if reports.kept == 0 {
       reports.first = reports.next
     } else if reports.first == report.number {

@@ -145,6 +145,7 @@ public struct Clique: App {
     case "picture": try pictureIsDue(key, draft)
     case "pictures": try picturesAreDue(key, draft)
     case "report": try reportIsDue(key, draft)
+    case "kept": return AppDecision()  // Has no time.
     case "vanish": try vanishIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)

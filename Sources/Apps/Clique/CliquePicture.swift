@@ -116,14 +116,15 @@ extension CliqueDraft {
     if pictures.isEmpty { erase(key) } else { write(key, pictures) }
   }
 
-  /// Takes a picture away: its key is destroyed, its file deleted, its place free, and its id barred for a while.
+  /// Takes a picture away: its key is destroyed, its file deleted, its place free, and its id barred for a while. Where
+  /// reports keep it, its file is kept for moderators, with its key (``Clique/KeptPictures``).
   func remove(_ picture: Clique.Picture) throws(ClientError) {
     var pictures = try pictures(of: picture.owner)
     pictures.unsent.removeAll { $0 == picture.id }
     pictures.bytes = max(0, pictures.bytes - picture.bytes)
     write(pictures)
     write(Clique.Key.picture(picture.id), Clique.Picture.barred(picture.id, of: picture.owner, at: now))
-    add(.discardPictures([picture.id]))
+    add(.pictureFates([try fate(ofGone: picture.id)]))
     add(.scrub)
   }
 }

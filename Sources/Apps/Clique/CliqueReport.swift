@@ -20,8 +20,19 @@ extension Clique {
       var offset: UInt64
       var time: Int64
       var text: String
-      /// The message had a picture, which is not kept with the report; nil: it had none.
+      /// The message had a picture; nil: it had none.
       var hasPicture: Bool?
+    }
+
+    /// A picture that is kept with the report (``KeptPictures``).
+    struct Picture: Codable, Sendable, Equatable {
+      var id: String
+      /// Which upload of the id.
+      var upload: Bytes64
+      var type: String
+      var bytes: Int64
+      /// Of the message that it was in; nil: it was in the profile.
+      var offset: UInt64?
     }
 
     struct Settled: Codable, Sendable, Equatable {
@@ -46,6 +57,10 @@ extension Clique {
     var time: Int64
     /// Messages of the one who is reported that the reporter could read, oldest first.
     var messages: [Message]
+    /// The profile of the one who is reported, as the reporter saw it; nil: the reporter saw nothing of it.
+    var profile: ProfileContent?
+    /// Pictures of these messages and of the profile; nil: none is kept.
+    var pictures: [Picture]?
     var settled: Settled?
     /// When the report is forgotten, in milliseconds since 1970, as all times here.
     var ends: Int64
@@ -83,6 +98,8 @@ extension Clique {
     var next: UInt64 = 1
     var open = 0
     var kept = 0
+    /// Bytes of all pictures that are kept with them; nil: none.
+    var keptBytes: Int64?
 
     var due: Int64? { nil }
 

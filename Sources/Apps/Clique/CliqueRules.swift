@@ -52,6 +52,8 @@ public struct CliqueRules: Sendable, Equatable {
   public var reportsPerDay = 20
   /// Reports that are kept, settled ones among them.
   public var maximumReports = 10_000
+  /// Bytes of all pictures that are kept with reports. A report beyond that keeps texts alone.
+  public var reportPictureBytes: Int64 = 8 << 30
   /// Characters of what is said with a report.
   public var reportCharacters = 1000
   /// Changes of one person's profile in a day.

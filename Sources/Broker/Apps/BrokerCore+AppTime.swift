@@ -120,7 +120,7 @@ extension BrokerCore {
     let record = try consult(host, in: &turn) { (lens) throws(ClientError) in
       try lens.record(DiscardedPictures.self, key)
     }
-    discard(record?.pictures ?? [], in: &turn)
+    tellGateways(record?.fates ?? [], in: &turn)
     try carryOut(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
   }
 }
@@ -136,8 +136,20 @@ struct DiscardedPictures: AppRecord {
   /// No app's key begins with a space.
   static let prefix = " discard/"
 
+  /// Ids of pictures of which nothing is kept.
   var pictures: [String]
+  /// The others; nil: there are none.
+  var others: [PictureFate]?
   var due: Int64?
+
+  init(_ fates: [PictureFate], due: Int64?) {
+    let others = fates.filter { $0 != PictureFate(gone: $0.id) }
+    pictures = fates.filter { $0 == PictureFate(gone: $0.id) }.map(\.id)
+    self.others = others.isEmpty ? nil : others
+    self.due = due
+  }
+
+  var fates: [PictureFate] { pictures.map(PictureFate.init(gone:)) + (others ?? []) }
 
   /// The pictures' keys are destroyed already, so nobody sees it if their files are deleted later.
   var lane: AppLane { .upkeep }

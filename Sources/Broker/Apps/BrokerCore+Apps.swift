@@ -201,7 +201,7 @@ extension BrokerCore {
     case .scrub:
       host.wantsScrub = true
       scrub(host, at: turn.time)
-    case .discardPictures(let pictures): discard(pictures, in: &turn)
+    case .pictureFates(let fates): tellGateways(fates, in: &turn)
     case .acknowledge(let user, let subject): acknowledge(subject, by: user, at: turn.time)
     case .push(let send): self.send(send, in: &turn)
     case .unsent(let notice): notices?.tally.leaves(notice)
@@ -221,10 +221,10 @@ extension BrokerCore {
 
   private static let scrubInterval: Int64 = 1000
 
-  /// Tells all gateways to delete pictures. Gateways keep the pictures, and the broker does not know which of them has
-  /// one.
-  func discard(_ pictures: [String], in turn: inout Turn) {
-    let body = LinkBody.discard(LinkDiscard(pictures: pictures))
+  /// Tells all gateways what becomes of pictures. Gateways keep the pictures, and the broker does not know which of them
+  /// has one.
+  func tellGateways(_ fates: [PictureFate], in turn: inout Turn) {
+    let body = LinkBody.discard(LinkDiscard(pictures: fates))
     for link in links.open {
       links.send(body, to: link.gateway, in: &turn)
     }

@@ -72,7 +72,7 @@ extension BrokerCore {
       switch effect {
       case .publish(let publication): name = publication.channel
       case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .tell, .notify,
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .tell, .notify,
         .acknowledge, .push, .unsent:
         continue
       }
@@ -103,12 +103,12 @@ extension BrokerCore {
     _ decision: AppDecision, _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     // Records come first, because entries of lists are worked out from them.
-    var discarded: [String] = []
+    var fates: [PictureFate] = []
     for effect in decision.effects {
       switch effect {
       case .write(let key, let record): try add(record, key, &parts, of: host, in: &turn)
       case .erase(let key): try add(nil, key, &parts, of: host, in: &turn)
-      case .discardPictures(let pictures): discarded += pictures
+      case .pictureFates(let pictures): fates += pictures
       default: break
       }
     }
@@ -124,14 +124,14 @@ extension BrokerCore {
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .acknowledge, .push,
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push,
         .unsent:
         break
       case .notify(let notice): try add(notice, &parts, in: &turn)
       }
     }
     if !turn.missing.isEmpty { throw .waits }
-    try note(discarded, &parts, of: host, in: &turn)
+    try note(fates, &parts, of: host, in: &turn)
     // A decision that writes no record, made while records are under way, must fail if they do. So its transaction gets
     // an entry on the records' channel, which removes a key that no record has.
     if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
@@ -167,11 +167,11 @@ extension BrokerCore {
   /// Adds a record of the pictures that gateways are to delete. A gateway may be away, and the broker may be killed
   /// before it has told them: the record stays until they have been told once more.
   private func note(
-    _ pictures: [String], _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
+    _ pictures: [PictureFate], _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     guard let first = pictures.first else { return }
-    let record = DiscardedPictures(pictures: pictures, due: turn.time.wall + Self.discardInterval)
-    try add(record, DiscardedPictures.prefix + first, &parts, of: host, in: &turn)
+    let record = DiscardedPictures(pictures, due: turn.time.wall + Self.discardInterval)
+    try add(record, DiscardedPictures.prefix + first.id, &parts, of: host, in: &turn)
   }
 
   /// Milliseconds until gateways are told again what to delete.
@@ -296,7 +296,7 @@ extension BrokerCore {
       case .refresh(let channel, let key, .soon)
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
-      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures, .tell, .notify, .acknowledge,
+      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .pictureFates, .tell, .notify, .acknowledge,
         .push, .unsent:
         continue
       }
@@ -351,7 +351,7 @@ extension AppDecision {
         only = index
       case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push, .unsent: continue
       case .notify: if withNotices { return nil }
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell: return nil
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .pictureFates, .tell: return nil
       }
     }
     return only

@@ -26,6 +26,8 @@ extension BrokerCore {
       let groups = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.groups(query, lens) }
       answer(requester, .result(groups), in: &turn)
     case .suspensions(let request): try serve(request, for: requester, in: &turn)
+    case .reports(.picture(let request)):
+      try show(request, of: try host("clique"), for: requester, in: &turn)
     case .reports(let request):
       let host = try host("clique")
       let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in

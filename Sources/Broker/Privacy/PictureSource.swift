@@ -5,6 +5,8 @@ import Wire
 /// A part of a picture, with what is needed to read it.
 public struct PicturePart: Sendable, Equatable {
   public var id: String
+  /// The upload that is meant, which may be kept for moderators alone; nil: whatever stands under the id.
+  public var upload: [UInt8]?
   /// The key that the picture's file is encrypted under.
   public var key: [UInt8]
   /// Bytes of the whole picture.
@@ -43,7 +45,8 @@ struct PictureCopy {
   }
 
   var part: PicturePart {
-    PicturePart(id: picture.id, key: picture.key, total: Int(clamping: picture.bytes), range: range)
+    PicturePart(
+      id: picture.id, upload: picture.upload, key: picture.key, total: Int(clamping: picture.bytes), range: range)
   }
 
   /// Whether nothing of the picture follows in another page.
@@ -73,18 +76,34 @@ struct PictureCopy {
   }
 }
 
-/// Looks that wait for a part of a picture. There are no more than looks under way.
+/// Who waits for parts of pictures. There are no more exports than looks under way, and ``mostModerators`` others.
 struct PictureLooks {
-  private var waiting: [UInt64: UserLook] = [:]
-  private var next: UInt64 = 1
+  enum Waiting {
+    case export(UserLook)
+    case moderator(Requester, PictureCopy)
+  }
 
-  mutating func add(_ look: UserLook) -> UInt64 {
+  private var waiting: [UInt64: Waiting] = [:]
+  private var next: UInt64 = 1
+  private var moderators = 0
+
+  /// Parts of pictures that moderators wait for at a time.
+  static let mostModerators = 8
+
+  var isFullForModerators: Bool { moderators >= Self.mostModerators }
+
+  mutating func add(_ one: Waiting) -> UInt64 {
     defer { next += 1 }
-    waiting[next] = look
+    if case .moderator = one { moderators += 1 }
+    waiting[next] = one
     return next
   }
 
-  mutating func take(_ number: UInt64) -> UserLook? { waiting.removeValue(forKey: number) }
+  mutating func take(_ number: UInt64) -> Waiting? {
+    let one = waiting.removeValue(forKey: number)
+    if case .moderator = one { moderators -= 1 }
+    return one
+  }
 }
 
 /// Pictures in exports of a user's data.
@@ -116,14 +135,32 @@ extension BrokerCore {
 
   /// Has the part read on which the look's answer waits.
   func read(_ copy: PictureCopy, for look: UserLook, in turn: inout Turn) {
-    turn.effects.append(.readPicture(copy.part, look: pictureLooks.add(look)))
+    turn.effects.append(.readPicture(copy.part, look: pictureLooks.add(.export(look))))
   }
 
   /// A part of a picture has been read, or could not be.
   ///
   /// - Parameter number: of the effect that asked for it.
   public func pictureRead(_ result: PictureReadResult, for number: UInt64, in turn: inout Turn) {
-    guard let look = pictureLooks.take(number), case .picture(let place, _) = look.position else { return }
+    switch pictureLooks.take(number) {
+    case .export(let look): pictureRead(result, for: look, in: &turn)
+    case .moderator(let requester, var copy):
+      if case .failure(.unavailable(let sentence)) = result {
+        return answer(requester, .failed(.internalError.saying(sentence)), in: &turn)
+      }
+      copy.result = result
+      var writer = JSONWriter()
+      writer.object { writer in
+        copy.write(to: &writer)
+        if !copy.isLast { writer.write("cursor", String(copy.range.upperBound)) }
+      }
+      answer(requester, .result(writer.bytes), in: &turn)
+    case nil: return
+    }
+  }
+
+  private func pictureRead(_ result: PictureReadResult, for look: UserLook, in turn: inout Turn) {
+    guard case .picture(let place, _) = look.position else { return }
     if case .failure(.unavailable(let sentence)) = result {
       end(look)
       return answer(look.requester, .failed(.internalError.saying(sentence)), in: &turn)
@@ -134,5 +171,26 @@ extension BrokerCore {
     look.position = copy.isLast ? .disk(place) : .picture(place, from: copy.range.upperBound)
     end(look)
     answer(look.requester, .result(json(of: look)), in: &turn)
+  }
+
+  // MARK: Moderators
+
+  /// Has a part of a picture read that is kept with a report.
+  func show(
+    _ request: ReportRequest.Picture, of host: AppHost, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
+    guard !pictureLooks.isFullForModerators else {
+      throw .tooManyRequests.saying(
+        "\(PictureLooks.mostModerators) pictures of reports are being read, as many as may; ask again in a moment")
+    }
+    let picture = try consult(host, in: &turn) { (lens) throws(ClientError) in
+      try host.app.reportedPicture(request, lens)
+    }
+    guard request.start < picture.bytes else {
+      throw .badRequest.saying(
+        "the picture has \(picture.bytes) bytes, and the cursor is beyond them; begin without one")
+    }
+    let copy = PictureCopy(picture, from: request.start)
+    turn.effects.append(.readPicture(copy.part, look: pictureLooks.add(.moderator(requester, copy))))
   }
 }

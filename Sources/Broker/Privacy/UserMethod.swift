@@ -15,6 +15,7 @@ enum UserMethod: String {
   case suspensions = "user_suspensions"
   case cliqueReports = "clique_reports"
   case cliqueReport = "clique_report"
+  case cliqueReportPicture = "clique_report_picture"
   case cliqueReportSettle = "clique_report_settle"
 
   /// Whether it changes something each time that it is asked for, so that a repeated request is told by its
@@ -28,6 +29,7 @@ enum UserMethod: String {
     case .suspensions: return .suspensions(.list)
     case .cliqueReports: return .reports(.list(try reports(fields)))
     case .cliqueReport: return .reports(.look(try number(fields, of: method)))
+    case .cliqueReportPicture: return .reports(.picture(try picture(fields)))
     case .cliqueReportSettle: return .reports(.settle(try settlement(fields, of: method)))
     default: return try readAboutUser(method, user(fields, "user", of: method), fields)
     }
@@ -37,7 +39,8 @@ enum UserMethod: String {
     _ method: UserMethod, _ user: String, _ fields: JSONArguments
   ) throws(ClientError) -> UserRequest {
     switch method {
-    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .suspensions: throw .methodNotFound  // They name no user.
+    // They name no user.
+    case .cliqueReports, .cliqueReport, .cliqueReportPicture, .cliqueReportSettle, .suspensions: throw .methodNotFound
     case .suspend:
       let reason = try fields.string("reason") ?? ""
       guard reason.utf8.count <= SuspensionRequest.longestReason else {
@@ -104,6 +107,17 @@ enum UserMethod: String {
       throw .badRequest.saying("\(method.rawValue) needs report, a number that clique_reports lists")
     }
     return number
+  }
+
+  private static func picture(_ fields: JSONArguments) throws(ClientError) -> ReportRequest.Picture {
+    guard let id = try fields.string("picture"), !id.isEmpty, id.utf8.count <= 64 else {
+      throw .badRequest.saying("clique_report_picture needs picture, an id of the pictures that clique_report shows")
+    }
+    let cursor = try fields.string("cursor") ?? ""
+    guard let start = cursor.isEmpty ? 0 : UInt32(cursor), Int(start) % PicturePart.longest == 0 else {
+      throw .badRequest.saying("this is no cursor of clique_report_picture; send the one of the part before, or none")
+    }
+    return ReportRequest.Picture(number: try number(fields, of: .cliqueReportPicture), id: id, start: Int(start))
   }
 
   private static func settlement(

@@ -59,7 +59,7 @@ final class GatewayBackbone: BackboneParticipant {
   private let dealer: BackboneDealer?
   private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
-  private let discardPictures: ([String]) -> Void
+  private let discardPictures: ([PictureFate]) -> Void
   /// Deletes the files of users' pictures, and then says so; nil: this gateway takes none in.
   private let forgetPictures: ForgetUsers?
   private let linkOpened: () -> Void
@@ -92,7 +92,7 @@ final class GatewayBackbone: BackboneParticipant {
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
-    discardPictures: @escaping ([String]) -> Void, forgetPictures: ForgetUsers? = nil, linkOpened: @escaping () -> Void,
+    discardPictures: @escaping ([PictureFate]) -> Void, forgetPictures: ForgetUsers? = nil, linkOpened: @escaping () -> Void,
     linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, coverage: CoverageSink? = nil,
     logger: Logger
   ) throws {

@@ -48,8 +48,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.
   case audienceChanged(LinkAudience, audience: Audience)
-  /// Pictures that nobody may see any more.
-  case discard([String])
+  /// What becomes of the files of pictures.
+  case discard([PictureFate])
   /// An order for every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have carried it out.
   case sessionOrder(UInt64, SessionOrder)
   /// Tokens that count no more, for every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have looked.

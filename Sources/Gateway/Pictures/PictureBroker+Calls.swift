@@ -50,8 +50,16 @@ extension PictureBroker {
         call(.gone(ids), Self.nobody) { result in
           answer(
             result.flatMap { reply in
-              guard let gone = Self.fields(reply)?["gone"]?.array else { return .failure(.internalError) }
-              return .success(gone.compactMap(\.string))
+              guard let fields = Self.fields(reply), let gone = fields["gone"]?.array else {
+                return .failure(.internalError)
+              }
+              var sorted = SortedPictures(gone: Set(gone.compactMap(\.string)))
+              for kept in fields["kept"]?.array ?? [] {
+                guard let id = kept.object?["id"]?.string else { return .failure(.internalError) }
+                let uploads = kept.object?["uploads"]?.array ?? []
+                sorted.kept[id] = uploads.compactMap { $0.string.flatMap(Base64.standard.bytes) }
+              }
+              return .success(sorted)
             })
         }
       })

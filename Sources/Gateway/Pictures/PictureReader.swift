@@ -29,22 +29,25 @@ public final class PictureReader: Sendable {
   ///
   /// - Parameters:
   ///   - id: which has to be one of a picture; any other is missing.
+  ///   - upload: the upload that is meant, which may be kept for moderators alone; nil: whatever stands under the id.
   ///   - total: bytes of the whole picture; a file of another size is damaged.
   ///   - range: begins at a multiple of 64 KiB and lies within the picture.
   ///   - then: called once, on another thread.
   public func read(
-    _ id: String, key: [UInt8], total: Int, _ range: Range<Int>,
+    _ id: String, _ upload: [UInt8]? = nil, key: [UInt8], total: Int, _ range: Range<Int>,
     then: @escaping @Sendable (Result<[UInt8], Failure>) -> Void
   ) {
     queue.async { [self] in
-      do throws(Failure) { then(.success(try read(id, key, total, range))) } catch { then(.failure(error)) }
+      do throws(Failure) { then(.success(try read(id, upload, key, total, range))) } catch { then(.failure(error)) }
     }
   }
 
-  private func read(_ id: String, _ key: [UInt8], _ total: Int, _ range: Range<Int>) throws(Failure) -> [UInt8] {
+  private func read(
+    _ id: String, _ upload: [UInt8]?, _ key: [UInt8], _ total: Int, _ range: Range<Int>
+  ) throws(Failure) -> [UInt8] {
     guard PictureRequest.isID(id) else { throw .missing }
     do {
-      return try chunks(id, SecretKey(key), total, range)
+      return try chunks(of: open(id, upload), id, SecretKey(key), total, range)
     } catch PictureFault.missing {
       // A broker that was given another folder than its gateways must not say that all pictures are lost.
       guard unsafe access(folder, F_OK) == 0 else {
@@ -59,8 +62,19 @@ public final class PictureReader: Sendable {
     }
   }
 
-  private func chunks(_ id: String, _ key: SecretKey, _ total: Int, _ range: Range<Int>) throws -> [UInt8] {
-    let file = try OpenPicture.reading(folder + "/" + id)
+  private func open(_ id: String, _ upload: [UInt8]?) throws -> OpenPicture {
+    guard let upload else { return try OpenPicture.reading(folder + "/" + id) }
+    // Under its id first: it may get the other name in between, and never the other way round.
+    do {
+      let file = try OpenPicture.reading(folder + "/" + id)
+      if try file.header().upload == upload { return file }
+    } catch PictureFault.missing {}
+    return try OpenPicture.reading(folder + "/" + KeptPictureName(id, upload).name)
+  }
+
+  private func chunks(
+    of file: consuming OpenPicture, _ id: String, _ key: SecretKey, _ total: Int, _ range: Range<Int>
+  ) throws -> [UInt8] {
     let header = try file.header()
     let key = header.purpose == .clique ? PictureFile.cleanedKey(key) : key
     guard header.total == total, range.lowerBound % PictureFile.chunkBytes == 0,

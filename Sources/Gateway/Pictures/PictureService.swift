@@ -43,12 +43,25 @@ public struct PictureKey: Sendable, Equatable {
   }
 }
 
+/// What the broker says of pictures that a gateway has.
+public struct SortedPictures: Sendable, Equatable {
+  /// Ids of pictures that nobody can ever see again.
+  public var gone: Set<String>
+  /// The uploads that are kept for moderators, by their ids.
+  public var kept: [String: [[UInt8]]]
+
+  public init(gone: Set<String>, kept: [String: [[UInt8]]] = [:]) {
+    self.gone = gone
+    self.kept = kept
+  }
+}
+
 /// What the picture store needs of the broker. Called on a connection's event loop; answered once, on any thread.
 public struct PictureBroker: Sendable {
   public typealias Registered = @Sendable (Result<Void, ClientError>) -> Void
   public typealias UploadKeyed = @Sendable (Result<[UInt8], ClientError>) -> Void
   public typealias Keyed = @Sendable (Result<PictureKey, ClientError>) -> Void
-  public typealias Sorted = @Sendable (Result<[String], ClientError>) -> Void
+  public typealias Sorted = @Sendable (Result<SortedPictures, ClientError>) -> Void
 
   // What is said of State here is so of each app: `clique.picture.added`, and so on.
 
@@ -63,7 +76,7 @@ public struct PictureBroker: Sendable {
   public var discard: @Sendable (_ id: String, _ user: String, _ answer: @escaping Registered) -> Void
   /// `state.picture.key` in the name of the user.
   public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
-  /// `state.picture.gone`: which of these pictures nobody can ever see again.
+  /// `state.picture.gone`: which of these pictures nobody can ever see again, and what is kept of them.
   public var gone: @Sendable (_ ids: [String], _ answer: @escaping Sorted) -> Void
 
   public init(
@@ -128,10 +141,10 @@ public final class PictureService: Sendable {
   /// One thread that deletes files, in the order in which that is asked for: what is discarded before users are
   /// forgotten is gone when they are.
   private let cleaning = NIOThreadPool(numberOfThreads: 1)
-  /// Pictures whose files the disk did not let go of.
-  private let undeleted = Mutex<Set<String>>([])
+  /// What is to become of pictures whose files the disk did not let go of.
+  private let undone = Mutex<Set<PictureFate>>([])
   /// With more, some are left to ``reconcile()``.
-  private static let mostUndeleted = 100_000
+  private static let mostUndone = 100_000
   /// Tells the operator what went wrong.
   private let warn: @Sendable (String) -> Void
 
@@ -164,19 +177,19 @@ public final class PictureService: Sendable {
     cleaning.start()
   }
 
-  /// Deletes pictures, as ``AppEffect`` says: their keys are gone already. Returns at once.
-  public func discard(_ ids: [String]) {
+  /// Deletes pictures, or keeps them for moderators, as ``AppEffect`` says. Returns at once.
+  public func decide(_ fates: [PictureFate]) {
     cleaning.submit { [self] state in
-      if case .active = state { discardNow(ids) }
+      if case .active = state { decideNow(fates) }
     }
   }
 
-  /// - Returns: whether no file is left of these pictures, nor of those that could not be deleted before.
+  /// - Returns: whether nothing is left to do for these pictures, nor for those for which it could not be done before.
   @discardableResult
-  private func discardNow(_ ids: [String]) -> Bool {
-    let all = undeleted.withLock { Array($0.union(ids)) }
-    let left = all.isEmpty ? [] : store.discard(all)
-    undeleted.withLock { $0 = Set(left.prefix(Self.mostUndeleted)) }
+  private func decideNow(_ fates: [PictureFate]) -> Bool {
+    let all = undone.withLock { Array($0.union(fates)) }
+    let left = all.isEmpty ? [] : store.decide(all)
+    undone.withLock { $0 = Set(left.prefix(Self.mostUndone)) }
     return left.isEmpty
   }
 
@@ -192,7 +205,7 @@ public final class PictureService: Sendable {
       guard case .active = state else { return then(false) }
       do {
         try store.forget(users)
-        guard discardNow([]) else { throw PictureFault.system("files that are still there") }
+        guard decideNow([]) else { throw PictureFault.system("files that are still there") }
         then(true)
       } catch {
         // Once at first, and then as often as somebody may look.
@@ -205,27 +218,27 @@ public final class PictureService: Sendable {
     }
   }
 
-  /// Deletes what the broker wanted deleted while there was no link to it, because the broker says so only once.
-  /// Returns at once.
+  /// Does what the broker wanted done while there was no link to it, because the broker says so only once. Returns at
+  /// once.
   public func reconcile() {
     cleaning.submit { [self] state in
       if case .active = state { reconcile((try? store.finished()) ?? []) }
     }
   }
 
-  private func reconcile(_ ids: [String]) {
-    if ids.isEmpty { return }
-    var asked: [PicturePurpose: [String]] = [:]
-    for id in ids.prefix(Self.picturesPerQuestion) {
+  private func reconcile(_ pictures: [StoredPicture]) {
+    if pictures.isEmpty { return }
+    var asked: [PicturePurpose: [StoredPicture]] = [:]
+    for picture in pictures.prefix(Self.picturesPerQuestion) {
       // Each app knows its own pictures alone: of others it would say that they are gone.
-      if let purpose = store.purpose(id: id) { asked[purpose, default: []].append(id) }
+      if let purpose = store.purpose(of: picture) { asked[purpose, default: []].append(picture) }
     }
     let questions = PicturePurpose.allCases.compactMap { purpose in
-      asked[purpose].flatMap { ids in brokers[purpose].map { (broker: $0, ids: ids) } }
+      asked[purpose].flatMap { pictures in brokers[purpose].map { (broker: $0, pictures: pictures) } }
     }
     ask(questions[...]) { [weak self] in
       self?.cleaning.submit { [weak self] state in
-        if case .active = state { self?.reconcile(Array(ids.dropFirst(Self.picturesPerQuestion))) }
+        if case .active = state { self?.reconcile(Array(pictures.dropFirst(Self.picturesPerQuestion))) }
       }
     }
   }
@@ -234,13 +247,13 @@ public final class PictureService: Sendable {
   ///
   /// - Parameter then: called when all were answered; not, where the broker cannot answer now.
   private func ask(
-    _ questions: ArraySlice<(broker: PictureBroker, ids: [String])>, then: @escaping @Sendable () -> Void
+    _ questions: ArraySlice<(broker: PictureBroker, pictures: [StoredPicture])>, then: @escaping @Sendable () -> Void
   ) {
     guard let question = questions.first else { return then() }
-    question.broker.gone(question.ids) { [weak self] answer in
+    question.broker.gone(question.pictures.map(\.id)) { [weak self] answer in
       guard let self else { return }
       switch answer {
-      case .success(let gone): discard(gone)
+      case .success(let sorted): decide(question.pictures.compactMap { $0.fate(by: sorted) })
       case .failure(let error): if error.temporary { return }
       }
       ask(questions.dropFirst(), then: then)

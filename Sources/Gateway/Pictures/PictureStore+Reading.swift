@@ -23,9 +23,12 @@ extension PictureStore {
   }
 
   /// For which app a picture is that is here as a whole; nil: none is, or its file cannot be read.
-  func purpose(id: String) -> PicturePurpose? {
-    guard let file = try? OpenPicture.reading(path(id)) else { return nil }
-    return (try? file.header())?.purpose
+  func purpose(of picture: StoredPicture) -> PicturePurpose? {
+    let paths = (picture.stands ? [path(picture.id)] : []) + picture.kept.map { keptPath(picture.id, $0) }
+    for path in paths {
+      if let header = try? OpenPicture.reading(path).header() { return header.purpose }
+    }
+    return nil
   }
 
   static func chunk(

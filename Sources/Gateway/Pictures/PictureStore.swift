@@ -45,7 +45,7 @@ final class PictureStore: Sendable {
   }
 
   /// What this gateway knows of an upload besides its file.
-  private struct Partial {
+  struct Partial {
     let ticket: Ticket
     var key: SecretKey?
     var format: PictureFormat?
@@ -56,12 +56,12 @@ final class PictureStore: Sendable {
   }
 
   /// A file of an upload as it was when it was looked at.
-  private struct Seen {
+  struct Seen {
     var lastWrite: Int64
     var since: Int64
   }
 
-  private struct Contents {
+  struct Contents {
     var partials: [String: Partial] = [:]
     var lastGeneration: UInt64 = 0
     /// Files of uploads, whoever writes them, by name.
@@ -71,8 +71,8 @@ final class PictureStore: Sendable {
   let folder: String
   let limits: Limits
   /// Seconds; never goes back.
-  private let clock: @Sendable () -> Int64
-  private let contents = Mutex(Contents())
+  let clock: @Sendable () -> Int64
+  let contents = Mutex(Contents())
 
   /// - Parameter folder: made where it does not exist.
   init(folder: String, limits: Limits = Limits(), clock: @escaping @Sendable () -> Int64) throws {
@@ -82,17 +82,20 @@ final class PictureStore: Sendable {
     try PictureFolder.make(folder)
   }
 
-  private static let partialSuffix = ".part"
+  static let partialSuffix = ".part"
   /// Of a cleaned picture that the broker does not have yet (``PictureStore/clean(_:_:_:)``).
-  private static let cleanSuffix = ".clean"
-  private static let suffixes = [partialSuffix, cleanSuffix]
+  static let cleanSuffix = ".clean"
+  static let suffixes = [partialSuffix, cleanSuffix]
+  /// Of a picture that is gone and kept for moderators, behind its id, a dash and its upload in hexadecimal.
+  static let keptSuffix = ".kept"
   func path(_ id: String) -> String { folder + "/" + id }
   func partialPath(_ id: String) -> String { path(id) + Self.partialSuffix }
   func cleanPath(_ id: String) -> String { path(id) + Self.cleanSuffix }
 
   /// The id of a file's picture, whole or not.
-  private static func id(ofFile name: String) -> String {
-    suffixes.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
+  static func id(ofFile name: String) -> String {
+    if let kept = KeptPictureName(name) { return kept.id }
+    return suffixes.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
   }
 
   // MARK: Taking in
@@ -128,7 +131,7 @@ final class PictureStore: Sendable {
   }
 
   /// The file of an upload, and how much is in it; nil where there is none, or none that could be gone on with.
-  private func partial(_ id: String) throws -> (header: PictureFile.Header, offset: Int)? {
+  func partial(_ id: String) throws -> (header: PictureFile.Header, offset: Int)? {
     do {
       let file = try OpenPicture.reading(partialPath(id))
       let header = try file.header()
@@ -378,103 +381,6 @@ final class PictureStore: Sendable {
       return header.sent
     } catch PictureFault.missing {
       return nil
-    }
-  }
-
-  // MARK: Deleting
-
-  /// Deletes pictures that nobody will see any more. Ids that are not here are passed over.
-  ///
-  /// - Returns: those of which a file is still there, or may be there again after a power cut.
-  @discardableResult
-  func discard(_ ids: [String]) -> [String] {
-    let ids = ids.filter(PictureRequest.isID)
-    var left: [String] = []
-    for id in ids {
-      let isGone = PictureFolder.remove(path(id))
-      // An upload that goes on at this moment ends at its next chunk.
-      contents.withLock { _ = $0.partials.removeValue(forKey: id) }
-      let isCleanGone = PictureFolder.remove(cleanPath(id))
-      if !PictureFolder.remove(partialPath(id)) || !isCleanGone || !isGone { left.append(id) }
-    }
-    do { try PictureFolder.sync(folder) } catch { left = ids }
-    return left
-  }
-
-  /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.
-  ///
-  /// - Throws: where its file cannot be read now.
-  func discardUpload(id: String, user: String, for purpose: PicturePurpose = .state) throws {
-    guard let (header, _) = try partial(id), header.isOf(user, id: id), header.purpose == purpose else { return }
-    contents.withLock { _ = $0.partials.removeValue(forKey: id) }
-    PictureFolder.remove(cleanPath(id))
-    PictureFolder.remove(partialPath(id))
-    try PictureFolder.sync(folder)
-  }
-
-  /// Deletes the files of all pictures that these users have sent, whole or not, whatever the broker knows of them.
-  ///
-  /// - Throws: where one of them is still there, or may be.
-  func forget(_ users: [String]) throws {
-    var theirs: [String] = []
-    for name in try PictureFolder.names(in: folder) {
-      let id = Self.id(ofFile: name)
-      if PictureRequest.isID(id), try isFile(name, ofPicture: id, ofOneOf: users) { theirs.append(id) }
-    }
-    if !discard(theirs).isEmpty { throw PictureFault.system("files that are still there") }
-  }
-
-  /// A file says whose it is by a digest, from before its first byte of a picture on.
-  private func isFile(_ name: String, ofPicture id: String, ofOneOf users: [String]) throws -> Bool {
-    do {
-      let header = try OpenPicture.reading(folder + "/" + name).header()
-      return users.contains { header.isOf($0, id: id) }
-    } catch PictureFault.missing, PictureFault.damaged {
-      return false  // Gone since, or cut off before it held anything of a picture.
-    }
-  }
-
-  /// The ids of all pictures that were taken in.
-  func finished() throws -> [String] { try PictureFolder.names(in: folder).filter(PictureRequest.isID) }
-
-  /// Deletes uploads that nobody goes on with, at whichever gateway.
-  ///
-  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this
-  /// gateway watched for the lifetime of an upload is old, and no other.
-  func sweep() {
-    guard
-      let names = try? PictureFolder.names(in: folder).filter({ name in Self.suffixes.contains { name.hasSuffix($0) } })
-    else { return }
-    let now = clock()
-    contents.withLock { contents in contents.seen = contents.seen.filter { names.contains($0.key) } }
-    for name in names {
-      guard let file = try? OpenPicture.reading(folder + "/" + name) else { continue }
-      let lastWrite = file.lastWrite
-      _ = consume file
-      let id = Self.id(ofFile: name)
-      if contents.withLock({ Self.isOld(name, id, lastWrite, at: now, limits, in: &$0) }) { removeOld(id, name) }
-    }
-  }
-
-  private static func isOld(
-    _ name: String, _ id: String, _ lastWrite: Int64, at now: Int64, _ limits: Limits, in contents: inout Contents
-  ) -> Bool {
-    let touched = contents.partials[id]?.touched
-    if contents.seen[name]?.lastWrite != lastWrite {
-      contents.seen[name] = Seen(lastWrite: lastWrite, since: touched ?? now)
-    }
-    let since = max(contents.seen[name]?.since ?? now, touched ?? .min)
-    return now - since >= limits.partialLifetimeSeconds && contents.partials[id]?.isWriting != true
-  }
-
-  private func removeOld(_ id: String, _ name: String) {
-    // Locked: somebody writes to it at this very moment.
-    guard let file = try? OpenPicture.writing(folder + "/" + name) else { return }
-    PictureFolder.remove(folder + "/" + name)
-    _ = consume file
-    contents.withLock { contents in
-      if name == id + Self.partialSuffix { contents.partials[id] = nil }
-      contents.seen[name] = nil
     }
   }
 

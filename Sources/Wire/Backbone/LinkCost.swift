@@ -30,7 +30,7 @@ extension LinkBody {
     case .request(let request): Self.baseCost + request.request.cost
     case .join(let event), .leave(let event): Self.baseCost + event.channel.string.utf8.count + event.member.cost
     case .audience(let change): Self.baseCost + change.channel.string.utf8.count + change.user.utf8.count
-    case .discard(let discard): discard.pictures.reduce(Self.baseCost) { $0 + 16 + $1.utf8.count }
+    case .discard(let discard): Self.baseCost + discard.cost
     case .order(let order): Self.baseCost + order.order.cost
     case .survey(let survey): Self.baseCost + survey.survey.cost
     case .findings(let findings): Self.baseCost + findings.findings.cost

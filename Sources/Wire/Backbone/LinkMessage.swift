@@ -144,7 +144,7 @@ public enum LinkBody: Sendable, Equatable {
 /// The first message of a session, in which a gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
-  public static let protocolVersion: UInt8 = 7
+  public static let protocolVersion: UInt8 = 8
 
   /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64
@@ -278,28 +278,6 @@ public struct LinkAudience: Sendable, Equatable {
     self.user = user
     self.admission = admission
     self.audience = audience
-  }
-}
-
-/// Names pictures that nobody may see any more: a gateway that has them deletes them.
-public struct LinkDiscard: Sendable, Equatable {
-  public var pictures: [String]
-
-  public init(pictures: [String]) { self.pictures = pictures }
-
-  public var bytes: [UInt8] {
-    var sink: [UInt8] = []
-    sink.write(UInt64(pictures.count))
-    for picture in pictures { sink.write(picture) }
-    return sink
-  }
-
-  public init(bytes: [UInt8]) throws(MalformedMessage) {
-    var reader = ByteReader(bytes)
-    var pictures: [String] = []
-    for _ in 0..<(try reader.readCount()) { pictures.append(try reader.readString()) }
-    try reader.requireEnd()
-    self.init(pictures: pictures)
   }
 }
 

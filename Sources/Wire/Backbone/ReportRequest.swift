@@ -4,6 +4,19 @@ public enum ReportRequest: Sendable, Equatable {
   /// One report with all that was kept with it, by its number.
   case look(UInt64)
   case settle(Settlement)
+  case picture(Picture)
+
+  /// A part of a picture that is kept with a report.
+  public struct Picture: Sendable, Equatable {
+    public var number: UInt64
+    public var id: String
+    /// The first byte that is wanted.
+    public var start: Int
+
+    public init(number: UInt64, id: String, start: Int = 0) {
+      (self.number, self.id, self.start) = (number, id, start)
+    }
+  }
 
   public struct Query: Sendable, Equatable {
     public enum Filter: String, Sendable, CaseIterable { case open, settled, all }
@@ -45,10 +58,11 @@ public enum ReportRequest: Sendable, Equatable {
     case .list(let query): query.user?.utf8.count ?? 0
     case .look: 0
     case .settle(let settlement): settlement.note.utf8.count
+    case .picture(let picture): picture.id.utf8.count
     }
   }
 
-  private enum Kind: UInt8 { case list = 1, look, settle }
+  private enum Kind: UInt8 { case list = 1, look, settle, picture }
 
   func write(to sink: inout some ByteSink) {
     switch self {
@@ -66,6 +80,11 @@ public enum ReportRequest: Sendable, Equatable {
       sink.write(settlement.number)
       sink.write(settlement.outcome.rawValue)
       sink.write(settlement.note)
+    case .picture(let picture):
+      sink.write(byte: Kind.picture.rawValue)
+      sink.write(picture.number)
+      sink.write(picture.id)
+      sink.write(UInt64(max(0, picture.start)))
     }
   }
 
@@ -80,6 +99,10 @@ public enum ReportRequest: Sendable, Equatable {
       let number = try reader.readNumber()
       guard let outcome = Settlement.Outcome(rawValue: try reader.readString()) else { throw MalformedMessage() }
       self = .settle(Settlement(number: number, outcome: outcome, note: try reader.readString()))
+    case .picture:
+      self = .picture(
+        Picture(
+          number: try reader.readNumber(), id: try reader.readString(), start: Int(clamping: try reader.readNumber())))
     case nil: throw MalformedMessage()
     }
   }

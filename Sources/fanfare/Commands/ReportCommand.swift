@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Wire
 
 /// What people have reported of others in Clique, for moderators.
@@ -46,10 +47,49 @@ struct ReportShowCommand: AsyncParsableCommand {
   @Argument(help: "The report's number, as 'fanfare report list' prints it.")
   var number: UInt64
 
+  @Option(name: .long, help: "An existing folder, into which the pictures are written that are kept with the report.")
+  var pictures: String?
+
   func run() async throws {
     var writer = JSONWriter()
     writer.object { $0.write("report", number) }
-    try services.printAnswer(to: "clique_report", writer.bytes)
+    let report = try services.answer(to: "clique_report", writer.bytes)
+    print(String(decoding: report, as: UTF8.self))
+    guard let pictures else { return }
+    let object = (try? JSONValue(parsing: report))?.object
+    for picture in object?["pictures"]?.array ?? [] {
+      guard let id = picture.object?["id"]?.string, let type = picture.object?["type"]?.string else { continue }
+      // The id was checked by whoever took the picture in; a name that leads elsewhere is not written to.
+      guard StatePictureID.isValid(id) else { continue }
+      let path = "\(pictures)/\(id).\(type.split(separator: "/").last ?? "picture")"
+      let bytes = try picture(id)
+      guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+      else { throw ValidationError("\(path) cannot be written; name an existing folder with --pictures") }
+      print("\(path): \(bytes.count) bytes")
+    }
+  }
+
+  /// All parts of a picture that is kept with the report.
+  private func picture(_ id: String) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    var cursor: String?
+    repeat {
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.write("report", number)
+        writer.write("picture", id)
+        if let cursor { writer.write("cursor", cursor) }
+      }
+      let part = (try? JSONValue(parsing: try services.answer(to: "clique_report_picture", writer.bytes)))?.object
+      let picture = part?["picture"]?.object
+      if let lost = picture?["lost"]?.string { throw ValidationError("\(id): \(lost)") }
+      guard let text = picture?["b64data"]?.string, let data = Base64.standard.bytes(text) else {
+        throw ValidationError("the server's answer has no picture; are both of one version?")
+      }
+      bytes += data
+      cursor = part?["cursor"]?.string
+    } while cursor != nil
+    return bytes
   }
 }
 

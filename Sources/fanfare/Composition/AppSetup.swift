@@ -98,7 +98,7 @@ enum AppSetup {
     guard let folder = pictures(settings)?.folder else { return nil }
     let reader = PictureReader(folder: folder)
     return { part, then in
-      reader.read(part.id, key: part.key, total: part.total, part.range) { result in
+      reader.read(part.id, part.upload, key: part.key, total: part.total, part.range) { result in
         then(
           result.mapError { failure in
             switch failure {

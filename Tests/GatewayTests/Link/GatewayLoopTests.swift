@@ -78,9 +78,9 @@ private final class LoopScene: Sendable {
       })
   }
 
-  private func discard(_ pictures: [String]) {
+  private func discard(_ pictures: [PictureFate]) {
     let isFirst = state.withLock { state in
-      state.discarded += pictures
+      state.discarded += pictures.map(\.id)
       return state.discarded.count == 1
     }
     guard isFirst else { return }
@@ -153,5 +153,5 @@ private final class PipeBroker {
     try router.send(multipart: [gateway, header.bytes, body])
   }
 
-  func discard(_ picture: String) throws { try send(.discard, LinkDiscard(pictures: [picture]).bytes) }
+  func discard(_ picture: String) throws { try send(.discard, LinkDiscard(pictures: [PictureFate(gone: picture)]).bytes) }
 }

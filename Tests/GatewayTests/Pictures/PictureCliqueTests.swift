@@ -179,6 +179,68 @@ struct PictureCliqueTests {
     }
   }
 
+  private func read(_ picture: TakenPicture, in folder: String) -> [UInt8]? {
+    let done = DispatchSemaphore(value: 0)
+    let read = Mutex<[UInt8]?>(nil)
+    PictureReader(folder: folder).read(
+      picture.id, picture.upload, key: picture.key, total: picture.bytes, 0..<picture.bytes
+    ) { result in
+      read.withLock { $0 = try? result.get() }
+      done.signal()
+    }
+    done.wait()
+    return read.withLock(\.self)
+  }
+
+  @Test("what reports keep is read by its upload alone; its owner finds nothing under the id, and uploads there anew")
+  func kept() async throws {
+    try await withClique { scene throws in
+      // Its own dashes, and digits behind one, do not make it another id.
+      let id = "a-0123456789abcdef0123456789abcdef-_"
+      let (first, second) = (PictureSample.jpeg(pixels: 300_000), PictureSample.png())
+      #expect(try scene.put(id, first.dirty).status == 201)
+      let taken = try #require(scene.broker.picture(id))
+      #expect(read(taken, in: scene.folder) == first.clean, "while it stands")
+      let fate = PictureFate(id: id, isGone: true, kept: [taken.upload])
+      for _ in 0..<2 { try scene.decide([fate]) }
+      #expect(scene.files.count == 1 && scene.files.first?.hasSuffix(".kept") == true)
+      #expect(read(taken, in: scene.folder) == first.clean)
+      #expect(try scene.offset(id) == "0")
+      #expect(try scene.get(id).status == 404)
+      #expect(try scene.put(id, second.dirty).status == 201)
+      let other = try #require(scene.broker.picture(id))
+      #expect(read(taken, in: scene.folder) == first.clean && read(other, in: scene.folder) == second.clean)
+      try scene.decide([PictureFate(id: id, isGone: false, released: [taken.upload])])
+      #expect(scene.files == [id])
+      #expect(read(taken, in: scene.folder) == nil && read(other, in: scene.folder) == second.clean)
+    }
+  }
+
+  @Test("what reports keep is found out again after a link was lost: kept, or gone with the last of them or its owner")
+  func keptLater() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.png()
+      let ids = (0..<3).map { String(repeating: "\($0)", count: 32) }
+      for id in ids { #expect(try scene.put(id, sample.dirty).status == 201) }
+      let taken = try ids.map { try #require(scene.broker.picture($0)) }
+      for picture in taken.dropLast() {
+        scene.broker.keep(picture.id, [picture.upload])
+        scene.broker.forget(picture.id)
+      }
+      scene.service.reconcile()
+      func keptFiles() -> [String] { scene.files.filter { $0.hasSuffix(".kept") } }
+      #expect(try scene.harness.wait { keptFiles().count == 2 && scene.files.count == 3 })
+      scene.broker.keep(ids[0], [])
+      scene.service.reconcile()
+      #expect(try scene.harness.wait { keptFiles().count == 1 && scene.files.count == 2 })
+      #expect(read(taken[1], in: scene.folder) == sample.clean)
+      let forgotten = DispatchSemaphore(value: 0)
+      scene.service.forget(["ada"]) { _ in forgotten.signal() }
+      forgotten.wait()
+      #expect(scene.files == [])
+    }
+  }
+
   @Test("what is cleaned is on the disk under a key of its own, and not as it is")
   func encrypted() async throws {
     try await withClique { scene throws in

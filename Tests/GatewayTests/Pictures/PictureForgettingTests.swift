@@ -65,7 +65,7 @@ struct PictureForgettingTests {
       #expect(try scene.put(Self.other, PictureScene.picture(1000), token: "token-of-bob").status == 201)
       let obstacle = scene.folder + "/" + Self.partial + ".part"
       try FileManager.default.createDirectory(atPath: obstacle + "/in", withIntermediateDirectories: true)
-      scene.service.discard([Self.other, Self.partial])
+      scene.service.decide([Self.other, Self.partial].map(PictureFate.init(gone:)))
       let ending = Ending()
       scene.service.forget(["ada"]) { ending.note($0) }
       #expect(blocksUntil(within: .seconds(60)) { scene.files == [Self.partial + ".part"] })

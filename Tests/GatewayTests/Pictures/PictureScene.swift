@@ -23,6 +23,7 @@ final class PictureScene {
       var keysAsked = 0
       /// Ids that were discarded.
       var barred: Set<String> = []
+      var kept: [String: [[UInt8]]] = [:]
     }
     let state = Mutex(State())
 
@@ -35,7 +36,14 @@ final class PictureScene {
     var keysAsked: Int { state.withLock(\.keysAsked) }
     func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
     func forget(_ id: String) { state.withLock { $0.pictures[id] = nil } }
-    func gone(_ ids: [String]) -> [String] { state.withLock { state in ids.filter { state.pictures[$0] == nil } } }
+    func sort(_ ids: [String]) -> SortedPictures {
+      state.withLock { state in
+        SortedPictures(
+          gone: Set(ids.filter { state.pictures[$0] == nil }), kept: state.kept.filter { ids.contains($0.key) })
+      }
+    }
+    /// What moderators have of a picture, or no more.
+    func keep(_ id: String, _ uploads: [[UInt8]]) { state.withLock { $0.kept[id] = uploads } }
     var uploads: [String: BegunPicture] { state.withLock(\.uploads) }
     var uploadKeysAsked: Int { state.withLock(\.uploadKeysAsked) }
     func forgetUploads() { state.withLock { $0.uploads = [:] } }
@@ -147,7 +155,7 @@ final class PictureScene {
           uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
           discard: { id, user, answer in answer(broker.discard(id, user)) },
           key: { id, user, answer in answer(broker.key(id, user)) },
-          gone: { ids, answer in answer(.success(broker.gone(ids))) })
+          gone: { ids, answer in answer(.success(broker.sort(ids))) })
       })
     self.service = service
     harness = try ListenerHarness { listener in
@@ -207,8 +215,10 @@ final class PictureScene {
 
   /// Discards pictures and waits until that is over: an upload that begins within it would be ended by it. What is asked of
   /// the service's cleaning is done in order.
-  func discard(_ ids: [String]) throws {
-    service.discard(ids)
+  func discard(_ ids: [String]) throws { try decide(ids.map(PictureFate.init(gone:))) }
+
+  func decide(_ fates: [PictureFate]) throws {
+    service.decide(fates)
     let isOver = Mutex(false)
     service.forget([]) { _ in isOver.withLock { $0 = true } }
     let isDone = try harness.wait { isOver.withLock { $0 } }

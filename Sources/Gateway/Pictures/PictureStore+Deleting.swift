@@ -1,0 +1,177 @@
+import Cryptography
+import Synchronization
+import Wire
+
+/// A picture that is here as a whole.
+struct StoredPicture: Sendable, Equatable {
+  var id: String
+  /// Its file stands under its id.
+  var stands = false
+  /// Uploads of the id whose files are kept for moderators.
+  var kept: [[UInt8]] = []
+
+  /// What is to become of it; nil: it stays as it is.
+  func fate(by sorted: SortedPictures) -> PictureFate? {
+    let wanted = sorted.kept[id] ?? []
+    let fate = PictureFate(
+      id: id, isGone: stands && sorted.gone.contains(id), kept: wanted, released: kept.filter { !wanted.contains($0) })
+    return fate.isGone || !fate.released.isEmpty ? fate : nil
+  }
+}
+
+/// The name of a file that is kept for moderators: the picture's id, and which upload of it.
+struct KeptPictureName: Sendable, Equatable {
+  var id: String
+  var upload: [UInt8]
+
+  init(_ id: String, _ upload: [UInt8]) { (self.id, self.upload) = (id, upload) }
+
+  /// - Returns: nil where no kept file has such a name.
+  init?(_ name: String) {
+    guard name.hasSuffix(PictureStore.keptSuffix) else { return nil }
+    // An id may have dashes of its own; an upload has always as many digits.
+    let stem = name.dropLast(PictureStore.keptSuffix.count)
+    var digits = stem.suffix(2 * PictureFile.uploadBytes)
+    let id = String(stem.dropLast(digits.count + 1))
+    guard PictureRequest.isID(id) else { return nil }
+    var upload: [UInt8] = []
+    while !digits.isEmpty {
+      guard let byte = UInt8(digits.prefix(2), radix: 16) else { return nil }
+      upload.append(byte)
+      digits = digits.dropFirst(2)
+    }
+    self.init(id, upload)
+    if self.name != name { return nil }
+  }
+
+  var name: String { id + "-" + upload.hexadecimal + PictureStore.keptSuffix }
+}
+
+/// Deleting pictures, and keeping what was reported.
+extension PictureStore {
+  func keptPath(_ id: String, _ upload: [UInt8]) -> String { folder + "/" + KeptPictureName(id, upload).name }
+
+  /// Does what is to become of pictures. Ids that are not here are passed over.
+  ///
+  /// - Returns: what is not done, or may be undone after a power cut.
+  @discardableResult
+  func decide(_ fates: [PictureFate]) -> [PictureFate] {
+    let fates = fates.filter { PictureRequest.isID($0.id) }
+    var left = fates.filter { fate in
+      let isReleased = fate.released.reduce(true) { PictureFolder.remove(keptPath(fate.id, $1)) && $0 }
+      return !(!fate.isGone || remove(fate.id, keeping: fate.kept)) || !isReleased
+    }
+    do { try PictureFolder.sync(folder) } catch { left = fates }
+    return left
+  }
+
+  /// - Returns: whether nothing is left under the id.
+  private func remove(_ id: String, keeping uploads: [[UInt8]]) -> Bool {
+    let isGone = keep(id, of: uploads) || PictureFolder.remove(path(id))
+    // An upload that goes on at this moment ends at its next chunk.
+    contents.withLock { _ = $0.partials.removeValue(forKey: id) }
+    let isCleanGone = PictureFolder.remove(cleanPath(id))
+    return PictureFolder.remove(partialPath(id)) && isCleanGone && isGone
+  }
+
+  /// Gives a picture's file the name under which it is kept for moderators, if it is one of these uploads.
+  ///
+  /// - Returns: whether it was; else nothing has changed.
+  private func keep(_ id: String, of uploads: [[UInt8]]) -> Bool {
+    if uploads.isEmpty { return false }
+    guard let header = try? OpenPicture.reading(path(id)).header(), uploads.contains(header.upload) else {
+      return false
+    }
+    do { try PictureFolder.move(path(id), to: keptPath(id, header.upload)) } catch { return false }
+    return true
+  }
+
+  /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.
+  ///
+  /// - Throws: where its file cannot be read now.
+  func discardUpload(id: String, user: String, for purpose: PicturePurpose = .state) throws {
+    guard let (header, _) = try partial(id), header.isOf(user, id: id), header.purpose == purpose else { return }
+    contents.withLock { _ = $0.partials.removeValue(forKey: id) }
+    PictureFolder.remove(cleanPath(id))
+    PictureFolder.remove(partialPath(id))
+    try PictureFolder.sync(folder)
+  }
+
+  /// Deletes the files of all pictures that these users have sent, whole or not, whatever the broker knows of them.
+  ///
+  /// - Throws: where one of them is still there, or may be.
+  func forget(_ users: [String]) throws {
+    var theirs: [PictureFate] = []
+    for name in try PictureFolder.names(in: folder) {
+      let id = Self.id(ofFile: name)
+      guard PictureRequest.isID(id), try isFile(name, ofPicture: id, ofOneOf: users) else { continue }
+      let kept = KeptPictureName(name)
+      theirs.append(PictureFate(id: id, isGone: kept == nil, released: kept.map { [$0.upload] } ?? []))
+    }
+    if !decide(theirs).isEmpty { throw PictureFault.system("files that are still there") }
+  }
+
+  /// A file says whose it is by a digest, from before its first byte of a picture on.
+  private func isFile(_ name: String, ofPicture id: String, ofOneOf users: [String]) throws -> Bool {
+    do {
+      let header = try OpenPicture.reading(folder + "/" + name).header()
+      return users.contains { header.isOf($0, id: id) }
+    } catch PictureFault.missing, PictureFault.damaged {
+      return false  // Gone since, or cut off before it held anything of a picture.
+    }
+  }
+
+  /// All pictures that were taken in and are here: what stands under the ids, and what is kept of them.
+  func finished() throws -> [StoredPicture] {
+    var pictures: [String: StoredPicture] = [:]
+    for name in try PictureFolder.names(in: folder) {
+      if PictureRequest.isID(name) {
+        pictures[name, default: StoredPicture(id: name)].stands = true
+      } else if let kept = KeptPictureName(name) {
+        pictures[kept.id, default: StoredPicture(id: kept.id)].kept.append(kept.upload)
+      }
+    }
+    return pictures.values.sorted { $0.id < $1.id }
+  }
+
+  /// Deletes uploads that nobody goes on with, at whichever gateway.
+  ///
+  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this
+  /// gateway watched for the lifetime of an upload is old, and no other.
+  func sweep() {
+    guard
+      let names = try? PictureFolder.names(in: folder).filter({ name in Self.suffixes.contains { name.hasSuffix($0) } })
+    else { return }
+    let now = clock()
+    contents.withLock { contents in contents.seen = contents.seen.filter { names.contains($0.key) } }
+    for name in names {
+      guard let file = try? OpenPicture.reading(folder + "/" + name) else { continue }
+      let lastWrite = file.lastWrite
+      _ = consume file
+      let id = Self.id(ofFile: name)
+      if contents.withLock({ Self.isOld(name, id, lastWrite, at: now, limits, in: &$0) }) { removeOld(id, name) }
+    }
+  }
+
+  private static func isOld(
+    _ name: String, _ id: String, _ lastWrite: Int64, at now: Int64, _ limits: Limits, in contents: inout Contents
+  ) -> Bool {
+    let touched = contents.partials[id]?.touched
+    if contents.seen[name]?.lastWrite != lastWrite {
+      contents.seen[name] = Seen(lastWrite: lastWrite, since: touched ?? now)
+    }
+    let since = max(contents.seen[name]?.since ?? now, touched ?? .min)
+    return now - since >= limits.partialLifetimeSeconds && contents.partials[id]?.isWriting != true
+  }
+
+  private func removeOld(_ id: String, _ name: String) {
+    // Locked: somebody writes to it at this very moment.
+    guard let file = try? OpenPicture.writing(folder + "/" + name) else { return }
+    PictureFolder.remove(folder + "/" + name)
+    _ = consume file
+    contents.withLock { contents in
+      if name == id + Self.partialSuffix { contents.partials[id] = nil }
+      contents.seen[name] = nil
+    }
+  }
+}
