@@ -53,16 +53,7 @@ extension Clique {
       Self.write(report, &writer)
       if !report.text.isEmpty { writer.write("text", report.text) }
       if let profile = report.profile { writer.object("profile") { profile.write(rules.profileFields, &$0) } }
-      writer.list("pictures") { writer in
-        for picture in report.pictures ?? [] {
-          writer.object { writer in
-            writer.write("id", picture.id)
-            writer.write("type", picture.type)
-            writer.write("bytes", picture.bytes)
-            if let offset = picture.offset { writer.write("offset", offset) }
-          }
-        }
-      }
+      if let pictures = report.pictures { Self.write(pictures, &writer) }
       writer.list("messages") { writer in
         for message in report.messages {
           writer.object { writer in
@@ -75,6 +66,19 @@ extension Clique {
       }
     }
     return writer.bytes
+  }
+
+  private static func write(_ pictures: [Report.Picture], _ writer: inout JSONWriter) {
+    writer.list("pictures") { writer in
+      for picture in pictures {
+        writer.object { writer in
+          writer.write("id", picture.id)
+          writer.write("type", picture.type)
+          writer.write("bytes", picture.bytes)
+          if let offset = picture.offset { writer.write("offset", offset) }
+        }
+      }
+    }
   }
 
   private static func write(_ report: Report, _ writer: inout JSONWriter) {

@@ -62,7 +62,7 @@ struct ReportShowCommand: AsyncParsableCommand {
       // The id was checked by whoever took the picture in; a name that leads elsewhere is not written to.
       guard StatePictureID.isValid(id) else { continue }
       let path = "\(pictures)/\(id).\(type.split(separator: "/").last ?? "picture")"
-      let bytes = try picture(id)
+      let bytes = try bytes(of: id)
       guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
       else { throw ValidationError("\(path) cannot be written; name an existing folder with --pictures") }
       print("\(path): \(bytes.count) bytes")
@@ -70,7 +70,7 @@ struct ReportShowCommand: AsyncParsableCommand {
   }
 
   /// All parts of a picture that is kept with the report.
-  private func picture(_ id: String) throws -> [UInt8] {
+  private func bytes(of id: String) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var cursor: String?
     repeat {
