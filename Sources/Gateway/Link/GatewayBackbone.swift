@@ -92,7 +92,8 @@ final class GatewayBackbone: BackboneParticipant {
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
-    discardPictures: @escaping ([PictureFate]) -> Void, forgetPictures: ForgetUsers? = nil, linkOpened: @escaping () -> Void,
+    discardPictures: @escaping ([PictureFate]) -> Void, forgetPictures: ForgetUsers? = nil,
+    linkOpened: @escaping () -> Void,
     linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, coverage: CoverageSink? = nil,
     logger: Logger
   ) throws {

@@ -153,5 +153,7 @@ private final class PipeBroker {
     try router.send(multipart: [gateway, header.bytes, body])
   }
 
-  func discard(_ picture: String) throws { try send(.discard, LinkDiscard(pictures: [PictureFate(gone: picture)]).bytes) }
+  func discard(_ picture: String) throws {
+    try send(.discard, LinkDiscard(pictures: [PictureFate(gone: picture)]).bytes)
+  }
 }
