@@ -187,7 +187,8 @@ async def reports():
     await call(kim[1].client, "publication.edit", channel=kim[1].chat.channel, offset=offset, data={"text": "be safe"})
     await kim[1].remove(offset)
     listed = await server_api("clique_reports", user="kim")
-    expect([(one["by"], one["offset"], one["state"]) for one in listed["reports"]], [("joe", offset, "open")], "reports")
+    found = [(one["by"], one["offset"], one["state"]) for one in listed["reports"]]
+    expect(found, [("joe", offset, "open")], "what moderators see of reports")
     number = listed["reports"][0]["report"]
     shown = await server_api("clique_report", report=number)
     expect([one["text"] for one in shown["messages"]], ["I know where you live"], "what was said, as it was")
@@ -196,7 +197,7 @@ async def reports():
     await server_api("clique_report_settle", report=number, outcome="warned", note="for other moderators")
     await all_see(joe, lambda device: device.reports.get(report).get("state") == "settled", "the settled report")
     for device in joe:
-        expect(set(device.reports.get(report)), fields, "fields of a settled report, which say nothing of what was found")
+        expect(set(device.reports.get(report)), fields, "fields of a settled report: what was found is not said")
     settled = await server_api("clique_reports", user="kim", state="settled")
     expect([(one["report"], one["outcome"]) for one in settled["reports"]], [(number, "warned")], "settled reports")
     passed("moderators see what was said as it was, and what they settle is settled on both phones")

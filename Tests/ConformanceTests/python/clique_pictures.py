@@ -5,12 +5,10 @@ import os
 import random
 
 from PIL import ExifTags, Image, PngImagePlugin
-
 from pictures import Picture
 
 # Stands in all metadata, and nowhere else.
 SECRET = "Prater 48.2082N 16.3738E"
-LOSSLESS = {"image/png", "image/webp"}
 
 
 def _exif(orientation):
@@ -23,7 +21,7 @@ def _exif(orientation):
 
 
 class Photo(Picture):
-    """For Clique: a picture that can be decoded, with a place, a device and a comment in it, and more behind its end."""
+    """For Clique: it can be decoded, with a place, a device and a comment in it, and more behind its end."""
 
     app = "clique"
 
@@ -50,9 +48,9 @@ class Photo(Picture):
 
     @property
     def tells(self):
-        """Whether the file as it was taken tells of the place; what is checked of a cleaned one would be idle otherwise."""
-        return Image.open(io.BytesIO(self.bytes)).getexif().get_ifd(ExifTags.IFD.GPSInfo) != {} and (
-            SECRET.encode() in self.bytes)
+        """Whether the file tells of its place as it was taken: else the checks of a cleaned one would show nothing."""
+        exif = Image.open(io.BytesIO(self.bytes)).getexif()
+        return exif.get_ifd(ExifTags.IFD.GPSInfo) != {} and exif[ExifTags.Base.Make] == SECRET
 
     def is_shown_by(self, answer):
         """Whether what was fetched is this picture, pixel by pixel and turned as it was, and tells nothing else."""
