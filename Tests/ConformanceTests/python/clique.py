@@ -2,73 +2,8 @@
 
 import asyncio
 
-from support import (
-    CuttingProxy, Map, call, connect, decode, expect, passed, refusal, refused_subscription, run, subscribe,
-    until,
-)
-
-
-class Device:
-    """A phone: connected, with its person's lists open, and with a conversation once that may be opened."""
-
-    @classmethod
-    async def open(cls, user, proxy=None):
-        device = cls()
-        device.user = user
-        device.proxy = proxy
-        device.client = await connect(user, **({"url": proxy.url} if proxy else {}))
-        device.list = await Map.open(device.client, f"clique.list:{user}")
-        device.blocked = await Map.open(device.client, f"clique.blocked:{user}")
-        device.crossings = await Map.open(device.client, f"clique.crossings:{user}")
-        return device
-
-    async def enter(self, conversation):
-        self.conversation = conversation
-        self.chat = await subscribe(self.client, f"clique.chat:{conversation}", join_leave=True)
-        self.receipts = await Map.open(self.client, f"clique.receipts:{conversation}")
-        self.typing = await Map.open(self.client, f"clique.typing:{conversation}")
-
-    async def leave(self):
-        """The person leaves the conversation's screen."""
-        for subscription in (self.chat, self.receipts.subscription, self.typing.subscription):
-            await subscription.unsubscribe()
-            self.client.remove_subscription(subscription)
-
-    async def say(self, text, **more):
-        return await call(self.client, "clique.send", conversation=self.conversation, text=text, **more)
-
-    async def do(self, method, **data):
-        return await call(self.client, f"clique.{method}", **data)
-
-    @property
-    def texts(self):
-        return [value and value.get("text") for value in self.chat.events.values]
-
-    @property
-    def entry(self):
-        return self.list.get(self.conversation)
-
-    def has_seen_typing(self, user):
-        told = self.typing.events.publications
-        return any(p.tags.get("key") == user and p.tags.get("removed") != "true" for p in told)
-
-    async def history(self):
-        page = await self.client.history(f"clique.chat:{self.conversation}", limit=100)
-        return page.publications
-
-    async def history_texts(self):
-        return [(decode(publication.data) or {}).get("text") for publication in await self.history()]
-
-
-def told_since(device, count, but):
-    """The keys that a list told of since, but for what it had told already: an entry may be told twice."""
-    publications = device.list.events.publications[count:]
-    return {p.tags["key"] for p in publications if p.tags.get("removed") == "true" or decode(p.data) != but}
-
-
-async def all_see(devices, condition, what):
-    for number, device in enumerate(devices):
-        await until(lambda: condition(device), f"{what}, on phone {number + 1} of {device.user}")
+from clique_phone import Device, all_see, phones, told_since
+from support import OTHER_URL, CuttingProxy, call, decode, expect, passed, refusal, refused_subscription, run, until
 
 
 async def request(ada, bob):
@@ -435,9 +370,8 @@ async def decline(eve, dan):
 
 
 async def people():
-    async with CuttingProxy() as proxy:
-        ada = [await Device.open("ada"), await Device.open("ada")]
-        bob = [await Device.open("bob"), await Device.open("bob", proxy)]
+    async with CuttingProxy(OTHER_URL) as proxy:
+        ada, bob = await phones("ada"), await phones("bob", proxy)
         carol = await Device.open("carol")
         conversation = await request(ada, bob)
         await accept(ada, bob, conversation)
@@ -454,8 +388,7 @@ async def people():
 
 
 async def main():
-    dan = [await Device.open("dan"), await Device.open("dan")]
-    await asyncio.gather(people(), decline(await Device.open("eve"), dan))
+    await asyncio.gather(people(), decline(await Device.open("eve"), await phones("dan")))
 
 
 run(main)

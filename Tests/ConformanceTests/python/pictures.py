@@ -1,4 +1,4 @@
-"""Pictures over HTTP, as a phone uploads and fetches them (docs/STATE.md)."""
+"""Pictures over HTTP, as a phone uploads and fetches them (docs/STATE.md, docs/CLIQUE.md)."""
 
 import asyncio
 import http.client
@@ -16,19 +16,31 @@ HEADS = {
 
 
 class Picture:
+    """For State, of bytes that only begin like a picture's."""
+
+    app = "state"
+
     def __init__(self, kind="image/jpeg", size=100_000):
         self.id = os.urandom(16).hex()
         self.kind = kind
         self.bytes = HEADS[kind] + os.urandom(size - len(HEADS[kind]))
 
+    @property
+    def upload_path(self):
+        return f"/{self.app}/pictures?id={self.id}"
 
-def _address():
-    parts = urlsplit(URL)
+    @property
+    def path(self):
+        return f"/{self.app}/pictures/{self.id}"
+
+
+def _address(url=URL):
+    parts = urlsplit(url)
     return parts.hostname, parts.port
 
 
-def _request(user, method, path, body, headers):
-    connection = http.client.HTTPConnection(*_address(), timeout=120)
+def _request(user, method, path, body, headers, url):
+    connection = http.client.HTTPConnection(*_address(url), timeout=120)
     try:
         if user:
             headers["Authorization"] = f"Bearer {connection_token(user)}"
@@ -39,15 +51,15 @@ def _request(user, method, path, body, headers):
         connection.close()
 
 
-async def http_request(user, method, path, body=None, **headers):
-    """Status, headers and body of the answer. Without a user, without a token."""
+async def http_request(user, method, path, body=None, url=URL, **headers):
+    """Status, headers and body of the answer of the gateway at the URL. Without a user, without a token."""
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    return await asyncio.to_thread(_request, user, method, path, body, headers)
+    return await asyncio.to_thread(_request, user, method, path, body, headers, url)
 
 
 async def put(user, picture, body=None, **headers):
     body = picture.bytes if body is None else body
-    status, headers, _ = await http_request(user, "PUT", f"/state/pictures?id={picture.id}", body, **headers)
+    status, headers, _ = await http_request(user, "PUT", picture.upload_path, body, **headers)
     return status, headers.get("Upload-Offset")
 
 
@@ -60,14 +72,14 @@ async def put_rest(user, picture, offset, end=None):
 
 async def offset_of(user, picture):
     """How much of a picture the server says is there."""
-    status, headers, _ = await http_request(user, "HEAD", f"/state/pictures?id={picture.id}")
+    status, headers, _ = await http_request(user, "HEAD", picture.upload_path)
     expect(status, 200, "answer to HEAD")
     return int(headers["Upload-Offset"])
 
 
-async def get(user, picture):
+async def get(user, picture, url=URL):
     """The picture's bytes and type; the status where it is not given."""
-    status, headers, body = await http_request(user, "GET", f"/state/pictures/{picture.id}")
+    status, headers, body = await http_request(user, "GET", picture.path, url=url)
     return (body, headers.get("Content-Type")) if status == 200 else status
 
 
@@ -78,7 +90,7 @@ async def upload(user, *pictures):
 
 def _break_off(user, picture, count):
     head = (
-        f"PUT /state/pictures?id={picture.id} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"PUT {picture.upload_path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: Bearer {connection_token(user)}\r\nContent-Length: {len(picture.bytes)}\r\n\r\n"
     )
     with socket.create_connection(_address()) as connection:

@@ -6,7 +6,7 @@ from pictures import (
     Picture, break_off, get, http_request, offset_of, put, put_rest, put_until_taken, until_gone, upload,
 )
 from state_phone import Device, all_hear, all_see, phones
-from support import CuttingProxy, expect, passed, refusal, refused_subscription, run, until
+from support import OTHER_URL, CuttingProxy, expect, passed, refusal, refused_subscription, run, until
 
 CAPTION = "at the sea, \u00e9 \U0001f30a"
 
@@ -196,7 +196,7 @@ async def both_at_once():
 
 
 async def exchange():
-    async with CuttingProxy() as proxy:
+    async with CuttingProxy(OTHER_URL) as proxy:
         ada, bob = await phones("ada"), await phones("bob", proxy)
         theirs = list(await uploads("ada"))
         _, _, others = await seal(ada, bob, *theirs)

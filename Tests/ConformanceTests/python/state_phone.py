@@ -2,18 +2,18 @@
 
 import json
 
-from support import Map, call, connect, decode, expect, subscribe, until
+from support import OTHER_URL, URL, Map, call, connect, decode, expect, subscribe, until
 
 
 class Device:
     """Connected, with its person's threads and events."""
 
     @classmethod
-    async def open(cls, user, proxy=None):
+    async def open(cls, user, proxy=None, url=URL):
         device = cls()
         device.user = user
         device.proxy = proxy
-        device.client = await connect(user, **({"url": proxy.url} if proxy else {}))
+        device.client = await connect(user, url=proxy.url if proxy else url)
         device.threads = await Map.open(device.client, f"state.threads:{user}")
         device.events = await subscribe(device.client, f"state.events:{user}")
         return device
@@ -54,8 +54,8 @@ class Device:
 
 
 async def phones(user, proxy=None):
-    """Two of one person; the second behind the proxy."""
-    return [await Device.open(user), await Device.open(user, proxy)]
+    """Two of one person: through one gateway each, where there are two. The second behind the proxy."""
+    return [await Device.open(user), await Device.open(user, proxy, OTHER_URL)]
 
 
 async def all_hear(devices, other, event):

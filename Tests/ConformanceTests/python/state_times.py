@@ -5,7 +5,7 @@ import time
 
 from pictures import Picture, get, offset_of, upload
 from state_phone import all_hear, all_see, phones
-from support import CuttingProxy, expect, passed, refusal, run, until
+from support import OTHER_URL, CuttingProxy, expect, passed, refusal, run, until
 
 
 async def pass_by(begun):
@@ -114,7 +114,7 @@ async def reveal_ends(eli, flo):
 
 
 async def main():
-    async with CuttingProxy() as proxy:
+    async with CuttingProxy(OTHER_URL) as proxy:
         people = {user: await phones(user) for user in ("ada", "cy", "di", "eli", "flo")}
         people["bob"] = await phones("bob", proxy)
         await asyncio.gather(

@@ -4,16 +4,20 @@ A script's checks are printed one a line. The first that fails ends it with a se
 """
 
 import asyncio
+import http.client
 import json
 import logging
 import os
 import sys
 import time
+from urllib.parse import urlsplit
 
 import jwt
 from centrifuge import Client, ClientEventHandler, ReplyError, SubscriptionEventHandler
 
 URL = os.environ["SERVER_URL"]
+# Of another gateway, where there are two.
+OTHER_URL = os.environ.get("OTHER_URL", URL)
 SECRET = os.environ["TOKEN_SECRET"]
 PROTOBUF = os.environ.get("WIRE_FORMAT") == "protobuf"
 
@@ -146,6 +150,24 @@ async def call(client, method, **data):
     return decode((await client.rpc(method, encode(data))).data)
 
 
+def _server_api(method, body):
+    address = urlsplit(os.environ["ADMIN_URL"])
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=120)
+    try:
+        connection.request("POST", f"/api/{method}", json.dumps(body), {"X-API-Key": os.environ["API_KEY"]})
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
+async def server_api(method, **body):
+    """The result of a call of the server API, as a backend makes it."""
+    answer = await asyncio.to_thread(_server_api, method, body)
+    if "result" not in answer:
+        raise CheckFailed(f"{method} of the server API was answered {answer!r}")
+    return answer["result"]
+
+
 async def refusal(awaitable):
     """The code of the error that a call is answered with; None where it is answered."""
     try:
@@ -246,8 +268,8 @@ class Map:
 class CuttingProxy:
     """A TCP proxy before the server that cuts what goes through it, and refuses more while it is shut."""
 
-    def __init__(self):
-        rest = URL.split("://", 1)[1]
+    def __init__(self, url=URL):
+        rest = url.split("://", 1)[1]
         address, self.path = rest.split("/", 1)
         self.host, port = address.rsplit(":", 1)
         self.port = int(port)
