@@ -8,13 +8,6 @@ import Testing
 /// Processes that notify people, with the services to which they send: one that is all, or a broker and gateways. Each
 /// is reaped whatever happens.
 final class NotifyingServers: Sendable {
-  struct Endpoints: Decodable, Sendable {
-    var websocket: String?
-    var commands: String?
-    var backbone: String?
-    var admin: String?
-  }
-
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
@@ -22,22 +15,19 @@ final class NotifyingServers: Sendable {
   private static let key = "key-of-the-server-api-for-notifications"
   private static let secret = "conformance-secret-of-more-than-thirty-two-bytes"
 
-  let folder: URL
-  private let configuration: URL
+  private let group: ServerGroup
   private let minter: TokenMinter
-  private let running = Mutex<[String: (process: ChildProcess, endpoints: Endpoints)]>([:])
 
   /// - Parameter push: members of the section `push` beside the services' own.
   private init(_ services: PushServers, _ push: String, in folder: URL) throws {
-    self.folder = folder
-    configuration = folder.appendingPathComponent("fanfare.json")
     minter = try TokenMinter(hmacSecret: Self.secret)
-    try """
-    {"token":{"hmac_secret":"\(Self.secret)"},"admin":{"api":{"key":"\(Self.key)"}},
-     "push":\(try services.settings(["fcm"]).dropLast()),"notifications":true,\(push)},
-     "channel":{"namespaces":[{"name":"inbox","push":true,"durability":"durable","history_size":100,"history_ttl":"1h",
-       "allow_user_limited_channels":true,"allow_subscribe_for_client":true,"allow_publish_for_client":true}]}}
-    """.write(to: configuration, atomically: true, encoding: .utf8)
+    group = try ServerGroup(
+      """
+      {"token":{"hmac_secret":"\(Self.secret)"},"admin":{"api":{"key":"\(Self.key)"}},
+       "push":\(try services.settings(["fcm"]).dropLast()),"notifications":true,\(push)},
+       "channel":{"namespaces":[{"name":"inbox","push":true,"durability":"durable","history_size":100,"history_ttl":"1h",
+         "allow_user_limited_channels":true,"allow_subscribe_for_client":true,"allow_publish_for_client":true}]}}
+      """, in: folder)
   }
 
   /// - Parameters:
@@ -52,83 +42,32 @@ final class NotifyingServers: Sendable {
     try await withTemporaryFolder { folder in
       let servers = try NotifyingServers(services, push, in: folder)
       do {
-        try await servers.start(gateways: gateways)
+        try await servers.group.start(gateways: gateways)
         try await body(servers, services)
       } catch {
-        await servers.end()
-        throw Failure(description: "\(error); the server said at last: \(servers.errorOutput)")
+        await servers.group.kill()
+        throw Failure(description: "\(error); the server said at last: \(servers.group.errorOutput())")
       }
-      await servers.end()
+      await servers.group.kill()
     }
     #expect(services.broken == [])
   }
 
-  // MARK: Processes
-
-  private func start(gateways: Int) async throws {
-    if gateways == 0 { return try await start("broker", "serve") }
-    try await start("broker", "broker", ["backbone.endpoint=ipc://\(folder.path)/b.ipc"])
-    let link = "backbone.endpoint=\(endpoints("broker").backbone ?? "")"
-    for number in 0..<gateways { try await start("gateway\(number)", "gateway", [link]) }
-  }
-
-  private func start(_ name: String, _ role: String, _ more: [String] = []) async throws {
-    let data = self.data(of: name)
-    try FileManager.default.createDirectory(
-      at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    let file = data.appendingPathComponent("endpoints.json")
-    try? FileManager.default.removeItem(at: file)
-    let settings =
-      ["server.host=127.0.0.1", "server.port=0", "admin.port=0", "data.directory=\(data.path)"] + more
-    let process = try ChildProcess(
-      ServerProcess.executable(), [role, "--config", configuration.path] + settings.flatMap { ["--set", $0] },
-      environment: ChildProcess.fanfareEnvironment, errors: folder.appendingPathComponent("\(name)-errors.txt"))
-    let listens = await eventually(within: .seconds(120)) {
-      !process.isRunning || FileManager.default.fileExists(atPath: file.path)
-    }
-    guard listens, process.isRunning else {
-      process.signal(SIGKILL)
-      throw Failure(description: "fanfare \(role) did not start: \(errorOutput)")
-    }
-    let endpoints = try JSONDecoder().decode(Endpoints.self, from: Data(contentsOf: file))
-    running.withLock { $0[name] = (process, endpoints) }
-  }
-
-  func data(of name: String = "broker") -> URL { folder.appendingPathComponent(name) }
-
-  private func endpoints(_ name: String) -> Endpoints { running.withLock { $0[name]?.endpoints } ?? Endpoints() }
-
-  private var errorOutput: String {
-    let file = folder.appendingPathComponent("broker-errors.txt")
-    return String(((try? String(contentsOf: file, encoding: .utf8)) ?? "").suffix(4000))
-  }
-
   /// SIGKILL to the one process, which then goes on with the same data.
-  func killAndRestart() async throws {
-    await kill("broker")
-    try await start("broker", "serve")
-  }
-
-  private func kill(_ name: String) async {
-    guard let process = running.withLock({ $0.removeValue(forKey: name)?.process }) else { return }
-    process.signal(SIGKILL)
-    _ = await eventually(within: .seconds(60)) { !process.isRunning }
-  }
-
-  private func end() async { for name in running.withLock({ Array($0.keys) }) { await kill(name) } }
+  func killAndRestart() async throws { try await group.killAndRestart() }
 
   // MARK: Who talks to them
 
   /// - Parameter place: a gateway; nil: where one process is all.
-  func phone(of user: String, at place: String = "broker") async throws -> NotifiedPhone {
-    let phone = try NotifiedPhone(endpoints(place).websocket ?? "")
+  func phone(of user: String, at place: String = ServerGroup.broker) async throws -> NotifiedPhone {
+    let phone = try NotifiedPhone(group.endpoints(place).websocket ?? "")
     try await phone.ask(#""connect":{"token":"\#(try minter.connectionToken(user: user, expiresIn: 3600))"}"#)
     return phone
   }
 
   /// What `fanfare why` says of the first publication on a channel.
   func why(_ user: String, _ channel: String) async throws -> String {
-    let arguments = ["why", "--user", user, channel, "1", "--endpoint", endpoints("broker").commands ?? ""]
+    let arguments = ["why", "--user", user, channel, "1", "--endpoint", group.endpoints().commands ?? ""]
     return try await Command(try ServerProcess.executable(), arguments).run(deadline: .seconds(120)).output
   }
 
@@ -139,7 +78,7 @@ final class NotifyingServers: Sendable {
       request = u.Request(sys.argv[1], sys.argv[2].encode(), {"X-API-Key": sys.argv[3]})
       print(u.build_opener(u.ProxyHandler({})).open(request, timeout=120).read().decode())
       """
-    let url = "\(endpoints("broker").admin ?? "")/api/\(method)"
+    let url = "\(group.endpoints().admin ?? "")/api/\(method)"
     let interpreter = try await PythonEnvironment.shared.interpreter()
     let outcome = try await Command(interpreter, ["-c", script, url, body, Self.key]).run(deadline: .seconds(120))
     guard outcome.status == 0 else { throw Failure(description: "\(method): \(outcome.output)") }
@@ -148,7 +87,7 @@ final class NotifyingServers: Sendable {
 
   /// The files of the broker's data in which a text stands.
   func files(holding text: String) throws -> [String] {
-    let all = FileManager.default.enumerator(at: data(), includingPropertiesForKeys: [.isRegularFileKey])
+    let all = FileManager.default.enumerator(at: group.data(), includingPropertiesForKeys: [.isRegularFileKey])
     var found: [String] = []
     while let file = all?.nextObject() as? URL {
       guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,

@@ -288,7 +288,7 @@ async def block(ada, bob, carol):
     first = await carol.do("send", to="bob", text="hello from carol")
     await all_see(bob, lambda device: first["conversation"] in device.list, "carol's request")
     for device, (count, entry) in zip(bob, heard):
-        keys = told_since(device, count, but=entry)
+        keys = told_since(device.list, count, but=entry)
         expect(keys, {first["conversation"]}, "what bob's list tells under a block")
         expect("hello?" in device.texts or "into the void" in device.texts, False, "messages of the blocked")
         expect(await refused_subscription(device.client, f"clique.chat:{conversation}"), 103, "bob opens the chat")

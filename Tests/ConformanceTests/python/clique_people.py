@@ -2,7 +2,7 @@
 
 import asyncio
 
-from clique_phone import Device, all_see, befriend, close, phones
+from clique_phone import Device, all_see, befriend, close, phones, told_since
 from clique_pictures import Photo
 from pictures import Picture, get, upload
 from state_phone import all_hear, phones as state_phones
@@ -85,17 +85,17 @@ async def blocked(ada, bob, carol, large):
     await all_see(ada, lambda device: "carol" not in device.people, "the blocked one's profile")
     await all_see(ada, lambda device: device.blocked.get("carol").get("name") == "Carol", "the name as it was")
     expect(await names(ada[1], "carol"), [], "the blocked one is found")
-    heard = [len(device.people.events.publications) for device in carol]
+    heard = [(len(device.people.events.publications), dict(device.people.get("ada"))) for device in carol]
     await ada[1].do("profile.set", name="Ada behind a wall", picture=None)
     await carol[0].do("profile.set", name="Carol, still here")
     await all_see(bob, lambda device: device.people.get("ada").get("name") == "Ada behind a wall", "ada's new name")
     # What bob has been told by then, carol would have been too: something of her own comes after it.
     await befriend(bob, carol)
     await all_see(carol, lambda device: "bob" in device.people, "bob's profile")
-    for device, count in zip(carol, heard):
-        expect(device.people.get("ada")["name"], "Ada Gro\u00df", "what the blocked one sees")
+    for device, (count, entry) in zip(carol, heard):
+        expect(device.people.get("ada"), entry, "what the blocked one sees")
         expect(large.is_shown_by(await get("carol", large, device.url)), True, "the picture that the blocked one sees")
-        told = {publication.tags["key"] for publication in device.people.events.publications[count:]}
+        told = told_since(device.people, count, but=entry)
         expect(told, {"bob"}, "whose profiles the blocked one is told of")
         expect((await names(device, "gross"), await names(device, "wall")), (["Ada Gro\u00df"], []), "who is found")
     passed("across a block nothing of a profile passes, and the blocked one notices nothing")
@@ -167,7 +167,7 @@ async def reports():
         device.reports = await Map.open(device.client, f"clique.reports:{device.user}")
     offset = (await kim[0].say("I know where you live"))["offset"]
     await joe[1].say("please leave me alone")
-    await all_see(kim, lambda device: len(device.texts) >= 2, "both messages")
+    await all_see(kim, lambda device: device.entry["last"] == "please leave me alone", "both messages")
     before = [dict(device.entry) for device in kim]
     message = {"person": "kim", "offset": offset, "reason": "threat", "text": "again and again"}
     report = (await joe[0].do("report", **message))["report"]
@@ -213,7 +213,7 @@ async def reports():
     await all_see(joe, lambda device: device.reports.get(again)["state"] == "open", "that it is open again")
     # What joe says comes after all of that: had kim been told of a report, it were here.
     await joe[0].say("that is all")
-    await all_see(kim, lambda device: device.texts[-1:] == ["that is all"], "the conversation goes on")
+    await all_see(kim, lambda device: device.entry["last"] == "that is all", "that the conversation goes on")
     for device, entry in zip(kim, before):
         expect(device.reports.entries, {}, "what the reported one's own list says")
         expect(set(device.entry), set(entry), "fields of the reported one's entry")

@@ -82,9 +82,9 @@ async def close(*devices):
         await device.client.disconnect()
 
 
-def told_since(device, count, but):
-    """The keys that a list told of since, but for what it had told already: an entry may be told twice."""
-    publications = device.list.events.publications[count:]
+def told_since(map, count, but):
+    """The keys that a map told of since, but for what it had told already: an entry may be told twice."""
+    publications = map.events.publications[count:]
     return {p.tags["key"] for p in publications if p.tags.get("removed") == "true" or decode(p.data) != but}
 
 
