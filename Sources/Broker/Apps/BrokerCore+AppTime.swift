@@ -120,7 +120,11 @@ extension BrokerCore {
     let record = try consult(host, in: &turn) { (lens) throws(ClientError) in
       try lens.record(DiscardedPictures.self, key)
     }
-    discard(record?.pictures ?? [], in: &turn)
+    var isForgotten = false
+    #if MUTATIONS
+      isForgotten = mutation == .tellsDiscardsOnce
+    #endif
+    if !isForgotten { discard(record?.pictures ?? [], in: &turn) }
     try carryOut(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
   }
 }
