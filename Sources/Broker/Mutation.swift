@@ -11,5 +11,10 @@
     /// A broker that starts again does not load which requests and keys its publications belong to, so a repeated
     /// request is done again.
     case forgetsDecisions
+    /// Gateways are told once what pictures to delete, and not once more.
+    case tellsDiscardsOnce
+
+    /// Those that need no app to be noticed.
+    static let ofChannels = allCases.filter { $0 != .tellsDiscardsOnce }
   }
 #endif

@@ -200,6 +200,7 @@ struct AppCoverage {
   /// Messages that were to disappear, and those that were gone in the end.
   var vanishing = 0
   var vanished = 0
+  var pictures = PictureCoverage()
 
   mutating func add(_ other: AppCoverage) {
     messages += other.messages
@@ -228,10 +229,12 @@ struct AppCoverage {
     groupMessages += other.groupMessages
     vanishing += other.vanishing
     vanished += other.vanished
+    pictures.add(other.pictures)
   }
 
   /// The things that never happened.
   var missing: [String] {
     Mirror(reflecting: self).children.filter { $0.value as? Int == 0 }.compactMap(\.label)
+      + pictures.missing.map { "pictures.\($0)" }
   }
 }

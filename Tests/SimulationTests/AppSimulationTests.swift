@@ -8,7 +8,11 @@ import Wire
 /// `FANFARE_SEED=17` replays one seed; `FANFARE_SEEDS=100000` looks for longer.
 @Suite("Clique and State, their people and phones, broker, log and two gateways under a seed", .ownThread)
 struct AppSimulationTests {
-  @Test("Messages come once and in order, lists agree with what stands, secrets wait for their answer, timers all fire")
+  @Test(
+    """
+    Messages come once and in order, lists agree with what stands, secrets wait for their answer, timers all fire, and \
+    pictures are seen and deleted with what shows them
+    """)
   func promisesHold() {
     let seeds: ClosedRange<UInt64>
     if let one = SimulationTests.environment["FANFARE_SEED"].flatMap(UInt64.init) {
@@ -48,15 +52,25 @@ struct AppSimulationTests {
     #expect(red != nil)
   }
 
+  @Test("A broker that does not tell gateways once more what to delete is noticed")
+  func forgetfulMutant() {
+    let red = (1...80 as ClosedRange<UInt64>).first {
+      !Self.run(seed: $0, mutation: .tellsDiscardsOnce).violations.isEmpty
+    }
+    #expect(red != nil)
+  }
+
   private static func run(seed: UInt64, mutation: Mutation? = nil) -> AppWorld {
     let world = AppWorld(seed: seed, mutation: mutation)
     world.hasGroups = true
     // Every second one, so that groups are founded under faults, too.
     if seed % 2 == 0 { world.beginInGroup() }
     world.hasVanishing = true
+    world.hasPictures = true
     for _ in 0..<2500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }
+    if world.violations.isEmpty { world.loseTellings() }
     if world.violations.isEmpty { world.outlive() }
     world.coverage.lost = world.ledger.lost
     world.coverage.found = world.ledger.found

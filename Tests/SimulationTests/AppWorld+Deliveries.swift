@@ -51,6 +51,7 @@ extension AppWorld {
         leave(phone, following)
       }
     case .answer(let source, let response):
+      if source.connection == Self.folderConnection { return reconciled(response, gateway) }
       guard let phone = here.first(where: { $0.connection == source.connection }) else { return }
       if let command = phone.calls.removeValue(forKey: source.tag) {
         answered(command, response, phone)
@@ -151,6 +152,7 @@ extension AppWorld {
 
   private func answered(_ command: Command, _ response: BrokerResponse, _ phone: Phone) {
     answers.append("\(phone.name) \(command.method): \(response)")
+    if let step = command.picture { answered(step, response, phone) }
     switch response {
     case .result(let data):
       if let complaint = oracle.shown(data, to: phone.user, on: nil, time: wall, state.rules) { fail(complaint) }
@@ -177,6 +179,7 @@ extension AppWorld {
         return "\(publication.offset) \(publication.time) \(String(decoding: publication.data, as: UTF8.self)) \(tags)"
       }
       answers[answers.count - 1] = "\(phone.name) history: \(page.position.offset) \(publications)"
+    case .published where command.picture?.isRemoval == true: break
     default: fail("\(phone.name): \(command.method) was answered with \(response)")
     }
   }

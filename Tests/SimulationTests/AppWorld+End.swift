@@ -68,6 +68,7 @@ extension AppWorld {
     judgeLists()
     judgeGroups()
     judgeVanishing()
+    judgePictures()
     if let log { for complaint in ledger.compare(log.store) { fail(complaint) } }
     for channel in ledger.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
   }
@@ -175,6 +176,7 @@ extension AppWorld {
       AppOracle.record(StateThread.self, key, ledger, of: "state").map { $0.standing != nil } ?? true
     }
     if !kept.isEmpty { fail("\(kept.sorted()) outlived their time") }
+    judgeFiles()
   }
 }
 

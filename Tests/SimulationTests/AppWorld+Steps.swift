@@ -107,6 +107,7 @@ extension AppWorld {
     }
     let others = Self.people.filter { $0 != phone.user }
     let other = others[Int.random(in: 0..<others.count, using: &random)]
+    if hasPictures, random.chance(pictureShare) { return actWithPicture(phone, other) }
     if hasGroups, random.chance(groupShare) { return actInGroup(phone, other) }
     if hasVanishing, random.chance(8) { return vanish(phone, other) }
     let person = #"{"person":"\#(other)"}"#
@@ -156,7 +157,7 @@ extension AppWorld {
     for picture in pictures {
       let key = [UInt8](repeating: 1, count: 32)
       let added = StateCommand.Picture(id: picture, type: "image/png", bytes: 9, key: key, upload: nil)
-      ask(Command(method: "state.picture.added", data: "", gateways: .addPicture(added)), phone)
+      ask(Command(method: "state.picture.added", data: "", gateways: .state(.addPicture(added))), phone)
     }
     var command = Command(method: "state.send", data: "", text: text, time: wall)
     command.data =
@@ -166,14 +167,18 @@ extension AppWorld {
     ask(command, phone)
     if asksForKey, random.chance(30) {
       let id = "front-of-picture-\(Int.random(in: 1...40, using: &random))-0000000000"
-      ask(Command(method: "state.picture.key", data: "", gateways: .pictureKey(id: id)), phone)
+      ask(Command(method: "state.picture.key", data: "", gateways: .state(.pictureKey(id: id))), phone)
     }
   }
 
   func ask(_ command: Command, _ phone: Phone) {
-    let read =
-      try? command.gateways.map(AppCommand.state)
-      ?? AppCommand(command.method, Array(command.data.utf8), by: phone.user)
+    if hasPictures { noteAsked(command, phone) }
+    if case .remove(let channel, let offset) = command.picture?.kind {
+      let removal = BrokerRequest.EditRequest(channel: channel, offset: offset, data: nil, editor: phone.info)
+      phone.calls[request(.edit(removal), from: phone)] = command
+      return
+    }
+    let read = try? command.gateways ?? AppCommand(command.method, Array(command.data.utf8), by: phone.user)
     guard let read else { return fail("\(phone.name): \(command.method) \(command.data) is refused by its form") }
     let call = BrokerRequest.CallRequest(read, caller: phone.info, isGateways: command.gateways != nil)
     phone.calls[request(.call(call), from: phone)] = command

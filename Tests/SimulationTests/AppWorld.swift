@@ -44,6 +44,16 @@ final class AppWorld {
   var groupShare = 12
   /// People agree on messages that disappear.
   var hasVanishing = false
+  /// People do things with pictures of Clique.
+  var hasPictures = false
+  /// Of a hundred things that people do, how many are about pictures.
+  let pictureShare = 18
+  /// What people know of their pictures.
+  var album = PictureAlbum()
+  /// The disks of the gateways.
+  var folders = [SimulatedFolder(), SimulatedFolder()]
+  /// Answers to what gateways ask about their pictures are lost.
+  var losesReconciliations = false
   /// Links into groups that somebody has got.
   var groupLinks: [String] = []
   /// Channels that a phone follows beside those that every phone does.
@@ -74,6 +84,9 @@ final class AppWorld {
     var cliqueRules = CliqueRules()
     cliqueRules.requestLifetime = 40_000
     cliqueRules.declineCooldown = 25_000
+    cliqueRules.pictureLifetime = 90_000
+    cliqueRules.profileChangesPerDay = 10_000
+    cliqueRules.reportsPerDay = 10_000
     var stateRules = StateRules()
     stateRules.lifetime = 20_000
     stateRules.revealLifetime = 20_000
@@ -154,6 +167,7 @@ final class AppWorld {
       for complaint in oracle.committed(ledger, time: wall, state) { fail(complaint + ", found on disk") }
     }
     for complaint in complaints { fail(complaint) }
+    judgePictureRecords()
     return opened
   }
 
@@ -243,6 +257,7 @@ final class AppWorld {
 
   func perform(_ index: Int, _ input: (GatewayLink, inout [GatewayLinkEffect]) -> Void) {
     var effects: [GatewayLinkEffect] = []
+    let wasOpen = gateways[index].link.isOpen
     input(gateways[index].link, &effects)
     for effect in effects {
       switch effect {
@@ -266,9 +281,11 @@ final class AppWorld {
         note(member, isThere: true, on: channel, audience, index)
       case .left(let channel, let member, let audience):
         note(member, isThere: false, on: channel, audience, index)
-      case .holdClients, .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey, .measured: break
+      case .discard(let told): discard(told, at: index)
+      case .holdClients, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey, .measured: break
       }
     }
+    if !wasOpen, gateways[index].link.isOpen { linkOpened(index) }
   }
 
   private func note(
@@ -287,6 +304,14 @@ final class AppWorld {
     let whole = GatewayRequest(source: source, format: phone.format, request: request)
     perform(phone.gateway) { $0.submit(whole, at: self.now, into: &$1) }
     return nextTag
+  }
+
+  /// What a gateway asks for itself.
+  func request(_ request: BrokerRequest, ofGateway index: Int) {
+    nextTag += 1
+    let source = RequestSource(loop: 0, connection: Self.folderConnection, tag: nextTag)
+    let whole = GatewayRequest(source: source, format: .json, request: request)
+    perform(index) { $0.submit(whole, at: self.now, into: &$1) }
   }
 }
 

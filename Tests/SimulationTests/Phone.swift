@@ -45,7 +45,9 @@ struct Command {
   var method: String
   var data: String
   /// The command where a gateway gives it itself; nil: a client sends it.
-  var gateways: StateCommand?
+  var gateways: AppCommand?
+  /// What the command does with a picture of Clique; nil: it is about none.
+  var picture: PictureStep?
   /// The text of the message or the secret that is sent.
   var text = ""
   /// The command has a key of its own, so that it is done once if it is repeated.

@@ -120,8 +120,15 @@ extension BrokerCore {
     let record = try consult(host, in: &turn) { (lens) throws(ClientError) in
       try lens.record(DiscardedPictures.self, key)
     }
-    tellGateways(record?.fates ?? [], in: &turn)
+    tellOnceMore(record?.fates ?? [], in: &turn)
     try carryOut(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
+  }
+
+  private func tellOnceMore(_ fates: [PictureFate], in turn: inout Turn) {
+    #if MUTATIONS
+      if mutation == .tellsDiscardsOnce { return }
+    #endif
+    tellGateways(fates, in: &turn)
   }
 }
 
