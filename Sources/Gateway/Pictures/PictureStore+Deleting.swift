@@ -67,7 +67,11 @@ extension PictureStore {
 
   /// - Returns: whether nothing is left under the id.
   private func remove(_ id: String, keeping uploads: [[UInt8]]) -> Bool {
-    let isGone = keep(id, of: uploads) || PictureFolder.remove(path(id))
+    do { try keep(id, of: uploads) } catch {
+      // What the disk does not take now is not deleted, so that it can be kept later.
+      return false
+    }
+    let isGone = PictureFolder.remove(path(id))
     // An upload that goes on at this moment ends at its next chunk.
     contents.withLock { _ = $0.partials.removeValue(forKey: id) }
     let isCleanGone = PictureFolder.remove(cleanPath(id))
@@ -75,15 +79,14 @@ extension PictureStore {
   }
 
   /// Gives a picture's file the name under which it is kept for moderators, if it is one of these uploads.
-  ///
-  /// - Returns: whether it was; else nothing has changed.
-  private func keep(_ id: String, of uploads: [[UInt8]]) -> Bool {
-    if uploads.isEmpty { return false }
-    guard let header = try? OpenPicture.reading(path(id)).header(), uploads.contains(header.upload) else {
-      return false
+  private func keep(_ id: String, of uploads: [[UInt8]]) throws {
+    if uploads.isEmpty { return }
+    do {
+      let header = try OpenPicture.reading(path(id)).header()
+      if uploads.contains(header.upload) { try PictureFolder.move(path(id), to: keptPath(id, header.upload)) }
+    } catch PictureFault.missing, PictureFault.damaged {
+      // Nothing is there that anybody could look at.
     }
-    do { try PictureFolder.move(path(id), to: keptPath(id, header.upload)) } catch { return false }
-    return true
   }
 
   /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.

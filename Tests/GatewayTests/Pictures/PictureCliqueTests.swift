@@ -216,6 +216,28 @@ struct PictureCliqueTests {
     }
   }
 
+  @Test("what the disk does not let be kept is not deleted, and kept when it does")
+  func keptAtLast() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.png()
+      let other = String(repeating: "7", count: 32)
+      for id in [Self.id, other] { #expect(try scene.put(id, sample.dirty).status == 201) }
+      let taken = try #require(scene.broker.picture(Self.id))
+      let name = KeptPictureName(Self.id, taken.upload).name
+      let obstacle = scene.folder + "/" + name
+      try FileManager.default.createDirectory(atPath: obstacle + "/in", withIntermediateDirectories: true)
+      scene.service.decide([PictureFate(id: Self.id, isGone: true, kept: [taken.upload])])
+      // Is done after that.
+      scene.service.decide([PictureFate(gone: other)])
+      #expect(try scene.harness.wait { scene.files.count == 2 })
+      #expect(scene.files == [Self.id, name])
+      try FileManager.default.removeItem(atPath: obstacle)
+      try scene.decide([])
+      #expect(scene.files == [name])
+      #expect(read(taken, in: scene.folder) == sample.clean)
+    }
+  }
+
   @Test("what reports keep is found out again after a link was lost: kept, or gone with the last of them or its owner")
   func keptLater() async throws {
     try await withClique { scene throws in
