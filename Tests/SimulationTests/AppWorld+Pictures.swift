@@ -11,8 +11,7 @@ extension AppWorld {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<30: upload(phone)
     case 30..<54:
-      guard let picture = pick(own.filter(\.isUnused)) else { return upload(phone) }
-      send(picture, to: other, phone)
+      if let picture = pick(own.filter(\.isUnused)) { send(picture, to: other, phone) } else { upload(phone) }
     case 54..<60: sendAgain(pick(sent), phone)
     case 60..<68: remove(pick(sent), phone)
     case 68..<75:
