@@ -8,22 +8,32 @@ extension AppWorld {
   func actWithPicture(_ phone: Phone, _ other: String) {
     let own = album.pictures.filter { $0.owner == phone.user }
     let sent = own.filter { $0.offset != nil && !$0.isRemovalAsked }
+    let unused = own.filter(\.isUnused).suffix(4)
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<30: upload(phone)
-    case 30..<54:
-      if let picture = pick(own.filter(\.isUnused)) { send(picture, to: other, phone) } else { upload(phone) }
-    case 54..<60: sendAgain(pick(sent), phone)
-    case 60..<68: remove(pick(sent), phone)
-    case 68..<75:
+    case 0..<22: upload(phone)
+    case 22..<46: if let picture = pick(unused) { send(picture, other, phone) } else { upload(phone) }
+    case 46..<52: sendAgain(pick(sent), phone)
+    case 52..<60: remove(pick(sent), phone)
+    case 60..<66:
       let isFree = random.chance(70)
       guard let picture = pick(own.filter { $0.offset == nil && !$0.isForProfile || !isFree }) else { return }
       discard(picture, phone)
     // Of somebody else's, nothing is said and nothing done.
-    case 75..<77: if let foreign = pick(album.pictures.filter({ $0.owner != phone.user })) { discard(foreign, phone) }
-    case 77..<85: show(own.filter(\.isUnused), phone)
-    case 85..<90: report(pick(album.pictures.filter { $0.offset != nil && $0.readers.contains(phone.user) }), phone)
+    case 66..<68: if let foreign = pick(album.pictures.filter({ $0.owner != phone.user })) { discard(foreign, phone) }
+    case 68..<78: show(unused, phone)
+    case 78..<88: report(pick(album.pictures.filter { $0.offset != nil && $0.readers.contains(phone.user) }), phone)
     default: if let picture = pick(album.pictures.suffix(12)) { fetch(picture, phone) }
     }
+  }
+
+  /// Whom a picture is sent to: requests take none, so nearly always somebody with whom a conversation is open.
+  private func reader(for phone: Phone, or other: String) -> String {
+    let open = Self.people.filter { person in
+      let id = Clique.Pair(phone.user, person).id
+      let pair = AppOracle.record(Clique.Pair.self, Clique.Key.pair(id), ledger, of: "clique")
+      return person != phone.user && pair?.state == .unblocked(.active)
+    }
+    return random.chance(90) ? open.randomElement(using: &random) ?? other : other
   }
 
   private func pick(_ pictures: some Collection<PictureAlbum.Picture>) -> PictureAlbum.Picture? {
@@ -57,7 +67,8 @@ extension AppWorld {
     return command
   }
 
-  private func send(_ picture: PictureAlbum.Picture, to other: String, _ phone: Phone) {
+  private func send(_ picture: PictureAlbum.Picture, _ other: String, _ phone: Phone) {
+    let other = reader(for: phone, or: other)
     let text = newText("message")
     var command = Command(
       method: "clique.send",
@@ -104,7 +115,7 @@ extension AppWorld {
   }
 
   /// Shows a picture in the profile, alone or with a small one for lists; or none.
-  private func show(_ unused: [PictureAlbum.Picture], _ phone: Phone) {
+  private func show(_ unused: some Collection<PictureAlbum.Picture>, _ phone: Phone) {
     var ids: [String] = []
     if let large = pick(unused), random.chance(85) {
       ids.append(large.id)

@@ -47,7 +47,7 @@ final class AppWorld {
   /// People do things with pictures of Clique.
   var hasPictures = false
   /// Of a hundred things that people do, how many are about pictures.
-  let pictureShare = 18
+  var pictureShare = 10
   /// What people know of their pictures.
   var album = PictureAlbum()
   /// The disks of the gateways.
@@ -84,7 +84,7 @@ final class AppWorld {
     var cliqueRules = CliqueRules()
     cliqueRules.requestLifetime = 40_000
     cliqueRules.declineCooldown = 25_000
-    cliqueRules.pictureLifetime = 90_000
+    cliqueRules.pictureLifetime = 300_000
     cliqueRules.profileChangesPerDay = 10_000
     cliqueRules.reportsPerDay = 10_000
     var stateRules = StateRules()
