@@ -43,6 +43,9 @@ final class LogWriter: @unchecked Sendable {
   private(set) var refusal: LogError?
   /// Why the last attempt to write failed; nil where it went well.
   private var trouble: LogError?
+  /// What broke the file; nothing is written after it. A sync that failed may have lost pages that nobody writes again,
+  /// and what a later transaction puts behind them would not be found after a power cut, whatever its own sync says.
+  private var failure: LogError?
   /// Something that was delivered cannot be written any more.
   private var hasLost = false
   private var beforeCommit: (@Sendable (Database) throws -> Void)?
@@ -287,6 +290,8 @@ final class LogWriter: @unchecked Sendable {
   /// - Parameter isSynced: what `body` writes survives a power cut from the return on; otherwise it does from the next
   ///   synced call on.
   func attempt(isSynced: Bool = true, _ body: (Database) throws -> Bool) -> Result<Void, LogError> {
+    // The round under way may have more to do than what failed.
+    if let failure { return .failure(failure) }
     do {
       let hasWritten = try connection.inDatabase { db in
         do {
@@ -326,7 +331,10 @@ final class LogWriter: @unchecked Sendable {
     trouble = error
     metrics.note(diskRefuses: error != nil)
     inbox.setRefusing(error != nil)
-    if case .failed = error, let error { inbox.fail(error) }
+    guard case .failed = error, let error else { return }
+    failure = failure ?? error
+    refusal = error
+    inbox.fail(error)
   }
 
   /// Ends the log after the last round. The shutdown is clean if everything that was delivered is on disk.

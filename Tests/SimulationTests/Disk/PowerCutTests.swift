@@ -107,4 +107,37 @@ let quiet = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
     }
     #expect(failed > 12)
   }
+
+  @Test("What waits behind upkeep whose sync failed is not acknowledged, as a power cut would take it back")
+  func failedUpkeep() throws {
+    var failed = 0
+    for seed in 0..<20 as Range<UInt64> {
+      let disk = FaultyDisk()
+      let log = try SteppedStore(on: disk, options: .init(), randomness: SeededRandom(seed: seed))
+      let epoch = try log.store.open(Self.durable, durability: .durable).position.epoch
+      func append(_ offset: UInt64) {
+        _ = log.store.append(
+          LogEntry(
+            ticket: offset, channel: Self.durable, epoch: epoch,
+            publication: Publication(offset: offset, time: 1, data: [1]), durability: .durable, historySize: 100,
+            historyTTLMilliseconds: 1_000_000))
+      }
+      for offset in 1...4 as ClosedRange<UInt64> {
+        append(offset)
+        #expect(log.step().map(\.error) == [nil])
+      }
+      // Both are done in one round of the writer.
+      disk.failSync(after: Int(seed % 4))
+      log.store.scrub()
+      append(5)
+      let acknowledged = log.step().contains { $0.error == nil } ? 5 : 4 as UInt64
+      if log.hasFailed && acknowledged == 4 { failed += 1 }
+      let left = disk.powerCut(seed: seed)
+      _ = log.close()
+      let again = try SteppedStore(on: left, options: .init(), randomness: SeededRandom(seed: 1))
+      let position = try again.store.open(Self.durable, durability: .durable).position
+      #expect(position.offset >= acknowledged && position.epoch == epoch, "seed \(seed): \(position), \(acknowledged)")
+    }
+    #expect(failed > 4)
+  }
 }
