@@ -68,7 +68,10 @@ struct AppSimulationTests {
     world.hasVanishing = true
     world.hasPictures = true
     // Some do little else, so that much becomes of the same few pictures.
-    if seed % 3 == 0 { world.pictureShare = 55 }
+    if seed % 3 == 0 {
+      world.pictureShare = 65
+      world.beginInConversations()
+    }
     for _ in 0..<2500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }

@@ -54,6 +54,20 @@ extension AppWorld {
   func loseTellings() {
     guard hasPictures else { return }
     for isAnswered in [true, false] where violations.isEmpty { loseTelling(isAnswered: isAnswered) }
+    replaceProfilePicture()
+  }
+
+  /// The picture that a profile showed goes with the next one, at the latest when nobody sees it any more.
+  private func replaceProfilePicture() {
+    let phone = phones[0]
+    album.isQuiet(for: phone.user)
+    for _ in 0..<2 {
+      let picture = upload(phone, begins: false)
+      runUntilQuiet()
+      show([picture], phone)
+      runUntilQuiet()
+      if !folders[phone.gateway].files.contains(picture.id) { fail("\(picture.id) is shown, and its file is gone") }
+    }
   }
 
   private func loseTelling(isAnswered: Bool) {

@@ -147,6 +147,13 @@ struct PictureAlbum {
 
   // MARK: Profiles
 
+  /// Nothing is under way, so the next change of a profile is the last one for certain.
+  mutating func isQuiet(for user: String) {
+    var profile = profiles[user] ?? Profile()
+    (profile.underWay, profile.isSure) = (0, true)
+    profiles[user] = profile
+  }
+
   mutating func showing(_ ids: [String], by user: String) {
     var profile = profiles[user] ?? Profile()
     // Of two changes under way, nobody knows which one is the last.
