@@ -70,6 +70,28 @@ extension BrokerCore {
     return (opened(page, on: state.name, state.options, at: turn.time), range.through)
   }
 
+  /// The newest publications of a channel, newest first, for an app that decides by them.
+  ///
+  /// A page that the store has read for this input is read again where the channel has grown since. It may lack a message,
+  /// or hold one that was changed: an entry of a list that is worked out from it would replace one that shows the change
+  /// already, and stay so. On a channel that never rests the last page counts, since the next message brings the entry up
+  /// to date.
+  ///
+  /// - Throws: ``ClientError/waits`` where the store has to read.
+  func readNewest(
+    _ range: LogRange, of state: BrokerChannel, in turn: inout Turn
+  ) throws(ClientError) -> [Publication] {
+    let page = try read(range, of: state, in: &turn)
+    if page.through >= range.through || turn.pageCount(of: state.name) >= Self.mostReadings { return page.publications }
+    guard case .page(let again) = try stores.ask(.page(state.name, range), of: state.store, in: &turn) else {
+      preconditionFailure("a store answers with a page where it is asked for one")
+    }
+    return opened(again, on: state.name, state.options, at: turn.time)
+  }
+
+  /// How often the newest publications of a channel are read for one input, at most.
+  private static let mostReadings = 4
+
   /// Publications as people read them, from what the log keeps. All that is read of streams for anybody comes through
   /// here.
   func opened(
@@ -84,14 +106,21 @@ extension BrokerCore {
 extension Turn {
   /// The page that the store read for the same input when it ran before. Since then the channel may have grown, which
   /// the returned offset tells, and publications may have expired, which are left out.
+  /// Of several, the one that was read last counts.
   fileprivate func page(of name: ChannelName, _ range: LogRange) -> (publications: [Publication], through: UInt64)? {
+    var latest: (publications: [Publication], through: UInt64)?
     for reply in known {
       guard case .page(name, let former) = reply.question, case .page(let publications) = reply.answer,
         former.since == range.since, former.limit == range.limit, former.reverse == range.reverse,
-        former.bytes == range.bytes
+        former.bytes == range.bytes, former.through <= range.through, former.through >= latest?.through ?? 0
       else { continue }
-      return (publications.filter { $0.time >= range.notBefore }, former.through)
+      latest = (publications, former.through)
     }
-    return nil
+    return latest.map { ($0.publications.filter { $0.time >= range.notBefore }, $0.through) }
+  }
+
+  /// How many pages of a channel the store has read for the input.
+  fileprivate func pageCount(of name: ChannelName) -> Int {
+    known.count { if case .page(name, _) = $0.question { true } else { false } }
   }
 }

@@ -66,7 +66,7 @@ final class AppLens: AppView {
     let range = LogRange(
       since: nil, through: min(offset, state.sequencer.top.offset), limit: count, reverse: true,
       notBefore: core.oldest(in: state, at: turn.time))
-    return try core.read(range, of: state, in: &turn).publications
+    return try core.readNewest(range, of: state, in: &turn)
   }
 
   func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? {
