@@ -284,6 +284,24 @@ struct AppHostTests {
     #expect(scene.hears().contains { if case .reply(3, .subscribed) = $0 { true } else { false } })
   }
 
+  @Test("an app that waits for the newest messages gets those that came meanwhile, too")
+  func newestGrows() {
+    let scene = scene()
+    scene.call(1, "say 1 one")
+    scene.finish()
+    scene.disk.delays = true
+    scene.call(2, "last 1")
+    // Commands of one person are done in their order.
+    scene.call(3, "say 1 two", by: "bob")
+    scene.finish()
+    _ = scene.hears()
+    // The page ends where the channel ended when it was asked for.
+    scene.answer()
+    #expect(scene.hears().isEmpty && scene.disk.questions.count == 1)
+    scene.answer()
+    #expect(scene.hears() == [.reply(2, .result(Array("\"two\"".utf8)))])
+  }
+
   @Test("who was let in upon something that got to the disk is left alone, whatever fails later")
   func admissionUponSuccess() {
     let scene = scene()

@@ -78,6 +78,9 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
     case "tiny.get":
       return AppDecision(reply: Array("\"\(try view.record(Note.self, words[0])?.text ?? "nothing")\"".utf8))
     case "tiny.say": return try say(words, call, view)
+    case "tiny.last":
+      guard let channel = try? ChannelName("tiny.chat:" + words[0]) else { throw .badRequest }
+      return AppDecision(reply: try view.newest(1, of: channel).first?.data ?? Array("null".utf8))
     case "tiny.secret":
       return AppDecision([
         .publish(

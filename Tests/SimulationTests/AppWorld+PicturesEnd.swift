@@ -174,12 +174,13 @@ extension AppWorld {
     }
   }
 
-  private func reads(_ user: String, _ offset: UInt64, of conversation: String) -> Bool {
+  /// - Returns: nil where a request is over and the record does not say so yet.
+  private func reads(_ user: String, _ offset: UInt64, of conversation: String) -> Bool? {
     guard let pair = AppOracle.record(Clique.Pair.self, "pair/" + conversation, ledger, of: "clique"),
       let side = pair.side(of: user), let message = message(offset, of: conversation)
     else { return false }
-    let sight = pair.advanced(to: wall).state.sight(of: side)
-    return sight.mayRead && message.tags[Clique.Tag.only].map { $0 == user } ?? true
+    guard pair.advanced(to: wall) == pair else { return nil }
+    return pair.state.sight(of: side).mayRead && message.tags[Clique.Tag.only].map { $0 == user } ?? true
   }
 
   /// - Returns: nil where two people stand to each other so that more than the state of their conversation decides.
