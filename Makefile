@@ -2,11 +2,11 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve dist test micro format lint proto scenarios openapi web clean
+.PHONY: help build serve dist test micro format lint proto scenarios openapi web pictures clean
 
-# Homebrew keeps these three apart from the system's own, so that pkg-config has to be told where they are.
+# Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
-export PKG_CONFIG_PATH := $(shell brew --prefix openssl@3 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix sqlite 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix curl 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
+export PKG_CONFIG_PATH := $(shell brew --prefix openssl@3 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix sqlite 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix curl 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
 
 SOURCES := Sources Tests Package.swift
@@ -18,10 +18,10 @@ build:  ## Build everything in debug configuration.
 	@.ci/setup build
 	swift build
 
-serve:  ## Install what is missing, build for release and run the server; ARGS="..." passes more flags.
+serve:  ## Install what is missing, build for release and run the server with the demo; ARGS="..." passes more flags.
 	@.ci/setup build
 	swift build --configuration release --product fanfare
-	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json $(ARGS)
+	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json --set demo.enabled=true $(ARGS)
 
 # Names of functions stay in the binary, for backtraces; what debuggers need beyond them is in the file beside it, which the
 # binary names.
@@ -77,6 +77,9 @@ openapi:  ## Build docs/openapi.json into the sources of the server, which gives
 web:  ## Build Sources/Web/fanfare.js and its types into the sources of the server, which serves them.
 	Sources/Web/embed > .embedded.new && mv .embedded.new Sources/Web/EmbeddedWebFiles.swift || { rm -f .embedded.new; exit 1; }
 
+pictures:  ## Take over the README's pictures of the demo from the tests in Chromium, which have just made them.
+	cp .build/pictures/demo.png .build/pictures/demo-dark.png docs/pictures/
+
 clean:  ## Remove what was built.
 	swift package clean
-	rm -rf .build/conformance-venv
+	rm -rf .build/conformance-venv .build/browser-venv .build/pictures

@@ -46,8 +46,9 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 
 let package = Package(
   name: "fanfare",
-  platforms: [.macOS(.v15)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
+    .library(name: "FanfareClient", targets: ["FanfareClient"]),
     .executable(name: "fanfare", targets: ["fanfare"]),
     .executable(name: "fanfare-bench", targets: ["fanfare-bench"]),
   ],
@@ -75,6 +76,9 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CPostgreSQL", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CLinuxIO"),
 
@@ -91,6 +95,8 @@ let package = Package(
     .target(name: "HTTPClient", dependencies: ["CCurl", deque], swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
+    // The same, on the system's libpq.
+    .target(name: "PostgreSQL", dependencies: ["CPostgreSQL"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
     .target(
       name: "ClientProtobuf",
@@ -116,7 +122,7 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "SQLite", "Wire", logging, metrics,
+        "PostgreSQL", "SQLite", "Wire", logging, metrics,
       ],
       swiftSettings: hot),
     // What can be found in the log by its words, in a file of its own.
@@ -140,9 +146,10 @@ let package = Package(
       dependencies: ["Apps", "Cryptography", "Wire", "CLinuxIO", logging],
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
-    // The client for browsers, which gateways serve.
+    // The client for browsers, which gateways serve, and the pages of demo and console.
     .target(
-      name: "Web", exclude: ["embed", "fanfare.js", "fanfare.d.ts", "package.json"], swiftSettings: library),
+      name: "Web", exclude: ["embed", "fanfare.js", "fanfare.d.ts", "package.json", "demo", "console"],
+      swiftSettings: library),
     .target(
       name: "Broker",
       dependencies: [
@@ -161,31 +168,31 @@ let package = Package(
       name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // Brings notifications to devices, by browsers' push services, APNs and FCM. It knows no users and no channels.
     .target(name: "Push", dependencies: ["Cryptography", "HTTPClient", "Wire", metrics], swiftSettings: library),
+    // What the terminal views and the web console show, pure but for the terminal itself.
+    .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
       dependencies: [
-        "Auth", "Broker", "Wire", nioCore, nioPosix, logging,
+        "Auth", "Broker", "Console", "Cryptography", "Web", "Wire", nioCore, nioPosix, logging, metrics,
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: library),
-    // What the terminal views show, pure but for the terminal itself.
-    .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
+    // The client for apps in Swift, a product of its own: on Linux over NIO with our TLS, on Apple's over URLSession.
     .target(
-      name: "Client",
+      name: "FanfareClient",
       dependencies: [
-        "Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf"), nioCore, nioPosix,
-        nioHTTP1, nioWebSocket,
+        "Wire", "ClientProtobuf", .target(name: "TLS", condition: .when(platforms: [.linux])),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"), nioCore, nioPosix, nioHTTP1, nioWebSocket,
       ],
       swiftSettings: library),
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "Webhooks", "Push", "Cryptography", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "Coverage",
-        "HTTPClient",
-        nioCore, logging,
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin",
+        "FanfareClient", "Webhooks", "Push", "Cryptography", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console",
+        "Coverage", "HTTPClient", nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -212,6 +219,7 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "PostgreSQLTests", dependencies: ["PostgreSQL", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
@@ -237,7 +245,7 @@ let package = Package(
     .testTarget(
       name: "LogTests",
       dependencies: [
-        "Log", "Metering", "Wire", "TestSupport", logging, "SQLite",
+        "Log", "Metering", "Wire", "TestSupport", logging, "PostgreSQL", "SQLite",
         .product(name: "CoreMetrics", package: "swift-metrics"),
       ],
       swiftSettings: tests),
@@ -271,22 +279,28 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "AdminTests", dependencies: ["Admin", "Auth", "Broker", "Wire", "TestSupport", logging],
+      name: "AdminTests",
+      dependencies: [
+        "Admin", "Auth", "Broker", "Cryptography", "Web", "Wire", "TestSupport", logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
       swiftSettings: tests),
     // Runs the JavaScript tests with node, and scenarios of them against a server.
     .testTarget(
       name: "WebTests", dependencies: ["Web", "Cryptography", "TestSupport", "fanfare"], exclude: ["javascript"],
       swiftSettings: tests),
     .testTarget(
-      name: "ClientTests",
-      dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: tests),
+      name: "FanfareClientTests",
+      dependencies: ["FanfareClient", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket],
+      swiftSettings: tests),
     .testTarget(
       name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: tests),
     .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Coverage", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
+        "Apps", "Auth", "Broker", "Coverage", "FanfareClient", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ",
+        "TestSupport",
         "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
@@ -296,17 +310,23 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire", logging],
       path: "Tests/TestSupport", swiftSettings: tests),
+    // The tutorial's chat, word for word: a test compares the two, another runs two of it.
+    .executableTarget(
+      name: "FiftyLineChat", dependencies: ["FanfareClient"], path: "Tests/FiftyLineChat", swiftSettings: common),
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
+        "FanfareClient", "FiftyLineChat", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO",
+        "fanfare",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),
     .testTarget(
       name: "ConformanceTests", dependencies: ["TestSupport", "Auth", "Push", "Cryptography", "fanfare"],
       exclude: ["python"], swiftSettings: tests),
+    .testTarget(
+      name: "BrowserTests", dependencies: ["TestSupport", "fanfare"], exclude: ["browser"], swiftSettings: tests),
     .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )

@@ -1,3 +1,4 @@
+import HTTPTypes
 public import Logging
 import Wire
 
@@ -12,6 +13,12 @@ struct AdminRequest: Sendable {
   var traceparent: String?
   /// The address of whoever asks; nil: not known.
   var peer: String?
+  /// What stands behind the path's question mark; nil: there is none.
+  var query: String?
+  /// The `Host` that was asked for.
+  var authority: String?
+  /// The whole head.
+  var fields = HTTPFields()
 }
 
 /// Says which part of the server answers which path.
@@ -21,23 +28,33 @@ public struct AdminRoutes: Sendable {
   private let metrics: @Sendable () -> AdminAnswer
   /// Why the server cannot serve clients now, as sentences; empty: it can.
   private let obstacles: @Sendable () async -> [String]
+  /// Nil where it is switched off.
+  let console: WebConsole?
   private let logger: Logger
 
   /// - Parameters:
   ///   - api: nil where no broker is in this process.
+  ///   - console: the web console; nil where it is switched off.
   ///   - metrics: what a scraper gets.
   ///   - obstacles: why the server cannot serve clients now, as sentences; empty: it can.
   public init(
-    api: ServerAPI?, metrics: @escaping @Sendable () -> AdminAnswer,
+    api: ServerAPI?, console: WebConsole? = nil, metrics: @escaping @Sendable () -> AdminAnswer,
     obstacles: @escaping @Sendable () async -> [String], logger: Logger
   ) {
     self.api = api
+    self.console = console
     self.metrics = metrics
     self.obstacles = obstacles
     self.logger = logger
   }
 
-  /// Answers a request. Its body is read only where it is needed, and by whoever may send one.
+  /// Replies to a request, to one of the console with a stream if it asks for one.
+  func reply(to request: AdminRequest, body: () async throws -> [UInt8]) async rethrows -> AdminReply {
+    if let console, WebConsole.owns(request.path) { return try await console.reply(to: request, body: body) }
+    return .answer(try await answer(request, body: body))
+  }
+
+  /// Answers a request that is none of the console. Its body is read only where it is needed, and by whoever may send one.
   func answer(_ request: AdminRequest, body: () async throws -> [UInt8]) async rethrows -> AdminAnswer {
     switch request.path {
     case "/health": return reading(request) { .sentence(200, "ok") }
@@ -64,7 +81,10 @@ public struct AdminRoutes: Sendable {
       let context = request.traceparent.flatMap { TraceContext(traceparent: $0) }
       return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key, under: context)
     default:
-      return .sentence(404, "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here")
+      return .sentence(
+        404,
+        "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here"
+          + (console == nil ? "" : ", and a console at /console/"))
     }
   }
 

@@ -71,6 +71,8 @@ public final class AdminServer: Sendable {
   /// off by the end of the process.
   public func stop(deadline: Duration) async {
     guard let running = running.withLock({ $0.take() }) else { return }
+    // Its streams would not end by themselves.
+    routes.console?.stop()
     let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
     Task {
       try? await running.close()
@@ -101,32 +103,63 @@ public final class AdminServer: Sendable {
       method: request.method.rawValue, path: request.uri.path, authorization: request.headers[.authorization],
       apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] },
       traceparent: HTTPField.Name("traceparent").flatMap { request.headers[$0] },
-      peer: channel.remoteAddress?.ipAddress)
-    var answer = AdminAnswer.sentence(
-      413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)")
+      peer: channel.remoteAddress?.ipAddress, query: request.uri.query, authority: request.head.authority,
+      fields: request.headers)
+    var reply = AdminReply.answer(
+      .sentence(413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)"))
     var isTooLarge = false
     do {
-      answer = try await routes.answer(head) {
+      reply = try await routes.reply(to: head) {
         Array(try await request.body.collect(upTo: configuration.maximumBodyBytes).readableBytesView)
       }
     } catch is NIOTooManyBytesError {
       isTooLarge = true
     }
-    try await send(answer, to: request, writer)
+    switch reply {
+    case .answer(let answer): try await send(answer, to: request, writer)
+    case .stream(let head, let events):
+      timeout.cancel()
+      return try await send(events, after: head, writer, on: channel)
+    }
     // What is left of the body would be read to its end otherwise.
     if isTooLarge { channel.close(promise: nil) }
   }
 
   private func send(_ answer: AdminAnswer, to request: Request, _ writer: consuming ResponseWriter) async throws {
-    var fields = HTTPFields()
-    fields[.contentType] = answer.contentType
-    fields[.contentLength] = String(answer.body.count)
-    fields[.cacheControl] = "no-store"
-    if answer.status == 401 { fields[.wwwAuthenticate] = "apikey" }
-    if answer.status == 405 { fields[.allow] = request.uri.path.hasPrefix("/api/") ? "POST" : "GET, HEAD" }
+    var fields = Self.fields(of: answer)
+    // Neither has a body, so nothing is said of its length (RFC 9110, section 8.6).
+    if answer.status != 204, answer.status != 304 { fields[.contentLength] = String(answer.body.count) }
+    if answer.status == 401, !WebConsole.owns(request.uri.path) { fields[.wwwAuthenticate] = "apikey" }
+    if answer.status == 405, fields[.allow] == nil {
+      fields[.allow] = request.uri.path.hasPrefix("/api/") ? "POST" : "GET, HEAD"
+    }
     let head = HTTPResponse(status: .init(code: answer.status), headerFields: fields)
     let isHead = request.method == .head
     let body = isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))
     try await writer.write(response: head, body: body)
+  }
+
+  /// Sends a body that goes on until the stream ends or nobody takes it any more: a part that is not taken within the time for
+  /// a request closes the connection.
+  private func send(
+    _ events: AsyncStream<[UInt8]>, after answer: AdminAnswer, _ writer: consuming ResponseWriter,
+    on channel: any Channel
+  ) async throws {
+    let patience = TimeAmount.milliseconds(configuration.requestTimeoutMilliseconds)
+    let head = HTTPResponse(status: .init(code: answer.status), headerFields: Self.fields(of: answer))
+    var body = try await writer.writeHead(head)
+    for await event in events {
+      let timeout = channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+      defer { timeout.cancel() }
+      try await body.write(ByteBuffer(bytes: event))
+    }
+    try await body.finish(nil)
+  }
+
+  private static func fields(of answer: AdminAnswer) -> HTTPFields {
+    var fields = answer.fields
+    fields[.contentType] = answer.contentType
+    if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
+    return fields
   }
 }

@@ -63,6 +63,9 @@ public struct APIGrant: Sendable, Equatable {
     self.init(allow: allow, channels: patterns, methods: methods)
   }
 
+  /// The methods, by name.
+  public var allowedMethods: [String] { methods.map(\.rawValue).sorted() }
+
   /// Whether one of the methods is about channels, so that the grant needs some.
   public var needsChannels: Bool { methods.contains { $0.subject != .noChannel } }
 

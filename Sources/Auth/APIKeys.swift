@@ -11,6 +11,11 @@ public struct APIKey: Sendable, Equatable {
   public let createdAt: String?
   /// SHA-256 of the key's text, as lower-case hexadecimal digits.
   let digest: [UInt8]
+
+  /// The caller behind the web console, by the name that logs show. No text stands for it.
+  public static func console(_ grant: APIGrant) -> APIKey {
+    APIKey(name: APIKeys.consoleName, grant: grant, createdAt: nil, digest: [])
+  }
 }
 
 /// The keys that the server API takes: those of the file in the data folder, and the one that is configured.
@@ -26,6 +31,8 @@ public struct APIKeys: Sendable, Equatable {
   public static let maximumKeys = 1000
   /// The name of the key that the configuration holds. No key of the file may have it.
   public static let configuredName = "configured"
+  /// The name of the web console where it calls the server API. No new key may have it.
+  public static let consoleName = "console"
 
   /// The keys of the file, in the order in which they were made.
   public private(set) var keys: [APIKey] = []
@@ -60,6 +67,7 @@ public struct APIKeys: Sendable, Equatable {
   /// - Parameter now: seconds since 1970.
   /// - Returns: the key's text. It is nowhere else: whoever loses it makes another.
   public mutating func create(name: String, grant: APIGrant, at now: Int64) throws(APIKeyFault) -> String {
+    if name == Self.consoleName { throw .reservedName(name) }
     let text = Self.prefix + Base64.url.text(Randomness.bytes(Self.keyBytes))
     let time = Date(timeIntervalSince1970: Double(now)).ISO8601Format()
     try add(APIKey(name: name, grant: grant, createdAt: time, digest: Self.digest(of: text)))
@@ -72,7 +80,7 @@ public struct APIKeys: Sendable, Equatable {
     guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw .badName(name)
     }
-    if name == Self.configuredName { throw .reservedName }
+    if name == Self.configuredName { throw .reservedName(name) }
     if keys.contains(where: { $0.name == name }) { throw .taken(name) }
     if keys.count == Self.maximumKeys { throw .tooMany }
     keys.append(key)
@@ -91,7 +99,7 @@ public struct APIKeys: Sendable, Equatable {
 /// Why keys of the server API cannot be read or changed. The description is a sentence for the operator.
 public enum APIKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
   case badName(String)
-  case reservedName
+  case reservedName(String)
   case taken(String)
   case tooMany
   case unknown(String)
@@ -104,8 +112,9 @@ public enum APIKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .badName(let name):
       "\(name.prefix(64).debugDescription) is no name for a key; write 1 to 64 ASCII characters without spaces"
-    case .reservedName:
-      "the name \(APIKeys.configuredName) is kept for the key of the configuration; choose another one"
+    case .reservedName(let name):
+      "the name \(name) is kept for the \(name == APIKeys.consoleName ? "web console" : "key of the configuration"); "
+        + "choose another one"
     case .taken(let name):
       "there is a key \(name) already; choose another name, or delete that one first with: fanfare keys delete \(name)"
     case .tooMany:

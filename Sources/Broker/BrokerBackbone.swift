@@ -4,10 +4,6 @@ import Logging
 public import Wire
 public import ZeroMQ
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// Where the broker listens.
 public struct BrokerEndpoints: Sendable {
   /// Where gateways connect: `ipc://…` or `tcp://…` (with CURVE) for the command `broker`, `inproc://…` where `serve`
@@ -34,7 +30,7 @@ public struct BrokerEndpoints: Sendable {
 /// touched on the loop's thread alone.
 public final class BrokerBackbone: BackboneParticipant {
   let core: BrokerCore
-  private unowned let loop: BackboneLoop
+  unowned let loop: BackboneLoop
   /// Nil where the only gateway is in this process.
   private let backbone: BackboneRouter?
   private let pipe: MemoryPipe?
@@ -67,13 +63,18 @@ public final class BrokerBackbone: BackboneParticipant {
   private var outbox: [BrokerEffect] = []
   private var registration: Poller.Registration?
   private var isPaused = false
-  private var nextTick: UInt64 = 0
+  /// When the core ticks next at the latest, in nanoseconds of `MonotonicClock`; 0: in this round.
+  var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
   private var metrics: BrokerMetrics
   let clock: @Sendable () -> BrokerTime
   /// Called once a minute with the time in milliseconds since 1970, for upkeep outside the core.
   public var everyMinute: ((Int64) -> Void)?
+  /// The data folder's lock where the log, which stands elsewhere, does not hold it.
+  public var folderLock: DataFolderLock?
   private var lastMinute: Int64 = 0
+  /// The time of the last upkeep, in milliseconds since 1970.
+  private var lastUpkeep: Int64 = 0
 
   /// Builds the sockets; call it on the loop's thread.
   ///
@@ -290,7 +291,9 @@ public final class BrokerBackbone: BackboneParticipant {
     case .readPicture(let part, let look): read(part, for: look)
     case .notify(let request, let number): notify(request, number)
     case .push(let send): push(send)
-    case .tap: if services?.isTapped ?? false { performOnThread(effect) }
+    case .tap(let channel, _, let publication):
+      if let desk, desk.isTapped { desk.tell(publication, on: channel) }
+      if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
     }
@@ -396,8 +399,10 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
     report()
     let isMinuteOver = time.monotonic - lastMinute >= 60_000
-    if isMinuteOver {
-      lastMinute = time.monotonic
+    if isMinuteOver { lastMinute = time.monotonic }
+    // Keys are made for hours ahead, so that a clock which steps ahead needs some at once.
+    if isMinuteOver || time.wall - lastUpkeep >= 60_000 {
+      lastUpkeep = time.wall
       everyMinute?(time.wall)
     }
     for line in core.tally.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
@@ -469,16 +474,5 @@ public struct AppResumption: Sendable {
   public init(app: String, error: ClientError? = nil) {
     self.app = app
     self.error = error
-  }
-}
-
-extension BrokerTime {
-  /// The time as the machine's clocks tell it.
-  public static func ofMachine() -> BrokerTime {
-    var wall = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    return BrokerTime(
-      monotonic: Int64(MonotonicClock.now() / 1_000_000),
-      wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
   }
 }

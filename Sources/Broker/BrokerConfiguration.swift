@@ -127,12 +127,18 @@ public struct BrokerTime: Sendable, Hashable {
   /// Milliseconds by which the true time may be later than ``wall``. 0, except while the machine's clock is not
   /// confirmed (`TrustedClock`).
   public var doubt: Int64
+  /// Milliseconds by which ``wall`` was moved ahead, on test servers (`MovedClock`). 0 everywhere else.
+  public var moved: Int64
 
-  public init(monotonic: Int64, wall: Int64, doubt: Int64 = 0) {
+  public init(monotonic: Int64, wall: Int64, doubt: Int64 = 0, moved: Int64 = 0) {
     self.monotonic = monotonic
     self.wall = wall
     self.doubt = doubt
+    self.moved = moved
   }
+
+  /// Seconds since 1970, as gateways have them where they check tokens: so what is said of tokens counts by it.
+  var tokenSeconds: Int64 { (wall - moved) / 1000 }
 
   /// The latest that the true time may be, in milliseconds since 1970.
   var latest: Int64 {

@@ -53,6 +53,14 @@ public final class ServiceDesk: Sendable {
   private let limit: Int
   private let state = Mutex(State())
 
+  private struct Taps {
+    var byChannel: [ChannelName: [UInt64: @Sendable (Publication) -> Void]] = [:]
+    var next: UInt64 = 0
+  }
+
+  private let taps = Mutex(Taps())
+  private let tapped = Atomic(false)
+
   /// - Parameters:
   ///   - namespaces: say of which channels payloads are JSON.
   ///   - bytes: requests that may wait for their answers, by what they take in memory.
@@ -141,6 +149,36 @@ public final class ServiceDesk: Sendable {
       return state.batches.removeValue(forKey: waiting.batch)
     }
     whole?.finish()
+  }
+
+  // MARK: Taps
+
+  /// Has a function called with each publication of a channel, from now on. It runs in the broker's turn, on any thread,
+  /// and has to be quick.
+  ///
+  /// - Returns: the number by which ``untap(_:_:)`` ends it. Whoever taps ends it, and bounds how many there are.
+  public func tap(_ channel: ChannelName, _ take: @escaping @Sendable (Publication) -> Void) -> UInt64 {
+    taps.withLock { taps in
+      taps.next += 1
+      taps.byChannel[channel, default: [:]][taps.next] = take
+      tapped.store(true, ordering: .releasing)
+      return taps.next
+    }
+  }
+
+  public func untap(_ channel: ChannelName, _ number: UInt64) {
+    taps.withLock { taps in
+      taps.byChannel[channel]?[number] = nil
+      if taps.byChannel[channel]?.isEmpty ?? false { taps.byChannel[channel] = nil }
+      tapped.store(!taps.byChannel.isEmpty, ordering: .releasing)
+    }
+  }
+
+  /// Whether anything is tapped: all that a publication costs where nothing is.
+  var isTapped: Bool { tapped.load(ordering: .acquiring) }
+
+  func tell(_ publication: Publication, on channel: ChannelName) {
+    for take in taps.withLock({ Array(($0.byChannel[channel] ?? [:]).values) }) { take(publication) }
   }
 
   /// Ends the door: whoever waits is told that the server stops.

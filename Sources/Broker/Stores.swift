@@ -200,7 +200,7 @@ extension LogError {
   /// What a client is told when the log fails: what to do, and no paths.
   var asClientError: ClientError {
     switch self {
-    case .full, .readOnly:
+    case .full, .readOnly, .unavailable:
       .internalError.saying("the publication was not stored, the server's disk takes nothing now; try again later")
     case .backlog: .tooManyRequests.saying("too many publications wait for the disk; publish more slowly")
     case .notContiguous, .failed, .rejected, .fenced:

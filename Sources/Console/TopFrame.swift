@@ -89,6 +89,10 @@ public struct TopFrame: Sendable, Equatable {
     ("fanfare_broker_memory_bytes", "memory of the broker", .bytes),
     ("process_resident_memory_bytes", "memory of all processes", .bytes),
     ("fanfare_log_refusing", "refusals of the disk", .count),
+    ("fanfare_broker_gateways", "gateways", .count),
+    ("fanfare_gateway_link_up", "links to the broker", .count),
+    ("fanfare_webhook_waiting_events", "events wait for webhooks", .count),
+    ("fanfare_webhook_given_up_events", "events given up", .count),
   ]
 
   /// Counters of limits: the whole metric, or one row for each value of a label.

@@ -54,6 +54,8 @@ public struct GatewayConfiguration: Sendable {
   public var measuring: HopRecorder?
   /// Which publications each event loop has measured.
   public var sampler = HopSampler.off
+  /// Nil: the demo is off.
+  public var demo: DemoConfiguration?
 
   public init(
     listener: ListenerConfiguration, session: SessionConfiguration, namespaces: NamespaceTable, eventLoops: Int,
@@ -93,6 +95,7 @@ public final class GatewayServer: Sendable {
   private let isLinked = NIOLockedValueBox(false)
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
+  private let demo: DemoService?
   private let proxies: ProxyCalls?
   private let revocations: Revocations
   private let refusals: Refusals
@@ -149,9 +152,9 @@ public final class GatewayServer: Sendable {
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: calls.pictureBroker) { logger.warning("\($0)") }
     }
+    demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops[0])
     (self.rules, self.proxies) = (rules, proxies)
-    self.egress = egress
-    self.group = group
+    (self.egress, self.group) = (egress, group)
     self.eventLoops = eventLoops
     self.shards = shards
     mailboxes = eventLoops.indices.map {
@@ -173,6 +176,15 @@ public final class GatewayServer: Sendable {
       ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
     }
     return (rules, proxies)
+  }
+
+  /// The demo's answers, and its busy channel where that is configured.
+  private static func demo(
+    _ configuration: DemoConfiguration?, _ calls: GatewayCalls, _ revocations: Revocations, on eventLoop: any EventLoop
+  ) throws -> DemoService? {
+    guard let configuration else { return nil }
+    if configuration.apps.contains(BusyChannel.namespace) { try BusyChannel(calls).start(on: eventLoop) }
+    return DemoService(configuration) { revocations.refuses($0) }
   }
 
   /// Begins what needs all parts: watching the certificate files, mailboxes from which each event loop takes by itself
@@ -242,6 +254,7 @@ public final class GatewayServer: Sendable {
     let shards = shards
     var listening = configuration.listener
     listening.pictures = pictures
+    listening.demo = demo
     listening.egress = egress
     listening.refusals = refusals
     listening.forwardedHeaders = proxies?.forwardedHeaders ?? []

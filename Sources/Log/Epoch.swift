@@ -44,3 +44,13 @@ public enum Epoch {
     return String(decoding: bytes, as: UTF8.self)
   }
 }
+
+/// What the epochs of a store's channels are made of beside what stands in the channels' rows.
+struct EpochParts: Sendable, Equatable {
+  /// Random text from which the epochs of channels without a row follow.
+  var seed: String
+  /// Ends the epochs of `durable` channels: changes when acknowledged entries are missing. May be empty.
+  var era: String
+  /// Ends the epochs of `relaxed` channels: changes whenever entries that were delivered may be missing. May be empty.
+  var run: String
+}

@@ -29,6 +29,17 @@ public protocol LogScan: Sendable {
   func close() throws(LogError)
 }
 
+extension LogScan {
+  public func oldest(of id: Int64) throws(LogError) -> UInt64? {
+    var oldest: UInt64?
+    try publications(of: id, in: 0...UInt64(Int64.max), limit: 1, notBefore: .min) {
+      oldest = $0.offset
+      return false
+    }
+    return oldest
+  }
+}
+
 /// What ``LogScan/channel(_:at:)`` tells of a channel.
 public struct ScannedChannel: Sendable, Equatable {
   /// The number by which the channel's publications are asked for: another one after the channel was dropped and came

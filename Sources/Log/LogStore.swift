@@ -305,6 +305,8 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
   case full(String)
   /// The data folder or file cannot be written. The log takes entries again when it can be.
   case readOnly(String)
+  /// The database server takes nothing now. The log takes entries again when it does.
+  case unavailable(String)
   /// Too many bytes wait for the disk.
   case backlog(bytes: Int)
   /// The database will never take this publication, and takes others as ever.
@@ -323,6 +325,8 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
       "the disk of the data folder is full (\(detail)); free some space, publishing resumes by itself"
     case .readOnly(let detail):
       "the data folder cannot be written (\(detail)); make it writable, publishing resumes by itself"
+    case .unavailable(let detail):
+      "the database takes nothing now (\(detail)); publishing resumes by itself when it does"
     case .backlog(let bytes): "\(bytes) bytes wait for the disk, which is as much as is allowed; publish more slowly"
     case .rejected(let detail): "the database refused one publication (\(detail)); others are stored as ever"
     case .notContiguous: "an earlier publication of this channel was not stored"

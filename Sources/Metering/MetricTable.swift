@@ -303,6 +303,12 @@ public enum MetricTable {
       "fanfare_spans_exported_total", .counter, "Spans of traces that the collector took."),
     MetricDescription(
       "fanfare_spans_dropped_total", .counter, "Spans of traces that the collector did not take in time."),
+    MetricDescription(
+      "fanfare_console_frames_total", .counter,
+      "Frames of live numbers that the web console has worked out: one a second while somebody watches."),
+    MetricDescription(
+      "fanfare_console_sign_ins_total", .counter, by: ["result"],
+      "Passwords that were typed into the web console: signed_in or refused."),
   ]
 
   private static let process = [

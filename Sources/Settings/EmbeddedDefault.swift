@@ -83,8 +83,40 @@ public enum EmbeddedDefault {
             "user_quota_entries": 1000,
             "allow_publish_for_client": true,
             "allow_user_limited_channels": true
+          },
+          {
+            "name": "sites",
+            "durability": "durable",
+            "history_size": 500,
+            "history_ttl": "168h",
+            "force_recovery": true,
+            "allow_subscribe_for_client": true,
+            "allow_publish_for_subscriber": true,
+            "allow_publish_for_client": true,
+            "allow_history_for_subscriber": true,
+            "allow_edit_for_author": true
+          },
+          {
+            "name": "site-choice",
+            "kind": "map",
+            "map_mode": "persistent",
+            "map_order": "ascending",
+            "map_max_entries": 50,
+            "user_quota_bytes": "1MiB",
+            "user_quota_entries": 1000,
+            "allow_publish_for_client": true,
+            "allow_user_limited_channels": true
+          },
+          {
+            "name": "busy",
+            "durability": "memory",
+            "allow_subscribe_for_client": true
           }
         ]
+      },
+      "demo": {
+        "enabled": false,
+        "clock": false
       }
     }
 

@@ -12,6 +12,13 @@ enum SettingFaults {
       "holds \(SettingKey.quote(text)); write scheme and host as browsers send them, for example \"https://app.example.com\", or \"*\""
   }
 
+  /// - Parameter text: an entry of a list.
+  static func ofMetricsAddress(_ text: String) -> String? {
+    let rest = text.hasPrefix("http://") ? text.dropFirst(7) : text.hasPrefix("https://") ? text.dropFirst(8) : ""
+    if let first = rest.first, first != "/", !text.contains(" ") { return nil }
+    return "holds \(SettingKey.quote(text)); write an address such as \"http://10.0.0.7:9000/metrics\""
+  }
+
   /// The message never shows the secret.
   static func ofSecret(_ text: String) -> String? {
     if text.contains("-----BEGIN") {

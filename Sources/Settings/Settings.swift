@@ -24,12 +24,16 @@ public struct Settings: Sendable, Equatable {
   public let push: Push
   public let account: Account
   public let why: Why
+  public let demo: Demo
+  public let console: Console
   public let data: Data
   public let clock: Clock
   public let metrics: Metrics
   public let tracing: Tracing
   public let shutdown: Shutdown
   public let log: Log
+  /// All of it, for people to look at.
+  public let listing: SettingsListing
 
   /// - Parameters:
   ///   - namespaces: the names in the file's list of namespaces.
@@ -51,6 +55,8 @@ public struct Settings: Sendable, Equatable {
     push = declare.section("push", Push.init)
     account = declare.section("account", Account.init)
     why = declare.section("why", Why.init)
+    demo = declare.section("demo", Demo.init)
+    console = declare.section("console", Console.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)
     metrics = declare.section("metrics", Metrics.init)
@@ -59,5 +65,8 @@ public struct Settings: Sendable, Equatable {
     log = declare.section("log", Log.init)
     broker.services.place(in: data.directory)
     self.broker = broker
+    let sockets = [broker.services.$commands, broker.services.$tap].map { ("\($0)", $0.wrappedValue) }
+    listing = SettingsListing(
+      declare.keys, declare.layers, effective: Dictionary(sockets, uniquingKeysWith: { first, _ in first }))
   }
 }

@@ -15,6 +15,8 @@ struct SettingsRules {
     rules.checkToken()
     rules.checkBroker()
     rules.checkBackbone()
+    rules.checkDemo()
+    rules.checkLog()
     let namespaces = channels.dropFirst().sorted { $0.path < $1.path }
     for channel in channels.prefix(1) + namespaces { rules.checkOptions(channel) }
     rules.checkApps()
@@ -29,6 +31,24 @@ struct SettingsRules {
   }
 
   private mutating func report<Value>(_ setting: Setting<Value>, _ message: String) { report(setting.place, message) }
+
+  private mutating func checkDemo() {
+    let demo = settings.demo
+    if demo.clock, !demo.enabled {
+      report(
+        demo.$clock, "is true, but \(demo.$enabled) is not, so nobody could move the clock; it is for test servers only"
+      )
+    }
+  }
+
+  private mutating func checkLog() {
+    let log = settings.log
+    if log.engine == .postgres, log.postgres.connection.isEmpty {
+      report(
+        log.$engine,
+        "is postgres, but \(log.postgres.$connection) is not set; write it as postgresql://user@host:5432/database")
+    }
+  }
 
   private mutating func checkServer() {
     let server = settings.server

@@ -13,6 +13,9 @@ import Synchronization
 ///
 /// ``now()`` may be called on any thread and never waits for the disk. A thread of the keeper's own looks for a
 /// confirmation once a second (`fanfare clock confirm`), and writes the mark once a minute.
+///
+/// On a test server the clock can be moved forward (``advance(by:)``). What is moved is the time of ``now()`` alone: the
+/// trusted clock, its mark and ``unmoved()`` go on as the machine does.
 public final class ClockKeeper: Sendable {
   private struct State {
     var clock: TrustedClock
@@ -22,29 +25,37 @@ public final class ClockKeeper: Sendable {
     var toldAt: Int64 = 0
     var savedAt: Int64?
     var isRunning = false
+    var moved = MovedClock()
+    var whenMoved: [@Sendable () -> Void] = []
   }
 
   let files: ClockFiles
   private let rules: TrustedClock.Rules
   private let bootID: String
   private let logger: Logger
+  private let isMovable: Bool
   private let machine: @Sendable () -> TrustedClock.Reading
   private let synchronized: @Sendable () -> Bool
   private let state: Mutex<State>
+  /// Locked while the clock is moved and while the file that says so is written.
+  private let marking = Mutex(())
   private let thread = DispatchQueue(label: "fanfare.clock")
 
   /// - Parameters:
   ///   - files: the files of the mark and the confirmation.
+  ///   - isMovable: the clock of a test server, which ``advance(by:)`` moves.
   ///   - machine: reads the machine's clocks; tests have their own.
   ///   - synchronized: whether a time server keeps the machine's clock right.
   public init(
-    files: ClockFiles, rules: TrustedClock.Rules, logger: Logger, bootID: String = ClockKeeper.bootIDOfMachine(),
+    files: ClockFiles, rules: TrustedClock.Rules, logger: Logger, isMovable: Bool = false,
+    bootID: String = ClockKeeper.bootIDOfMachine(),
     machine: @escaping @Sendable () -> TrustedClock.Reading = ClockKeeper.readMachine,
     synchronized: @escaping @Sendable () -> Bool = { linuxio_clock_is_synchronized() == 1 }
   ) {
     self.files = files
     self.rules = rules
     self.logger = logger
+    self.isMovable = isMovable
     self.bootID = bootID
     self.machine = machine
     self.synchronized = synchronized
@@ -58,13 +69,53 @@ public final class ClockKeeper: Sendable {
     state = Mutex(State(clock: clock, isSynchronized: reading.isSynchronized))
   }
 
-  /// What time it is.
+  /// What time it is, for all that begins, ends and is said when.
   public func now() -> TrustedClock.Time {
-    state.withLock { state in state.clock.now(reading(state)) }
+    state.withLock { state in now(&state) }
   }
 
-  /// The trusted time in milliseconds since 1970.
+  private func now(_ state: inout State) -> TrustedClock.Time {
+    var time = state.clock.now(reading(state))
+    time.moved = state.moved.offset
+    // What a machine's clock may show has room for the sixty days above it.
+    time.wall = time.wall > .max - time.moved ? .max : time.wall + time.moved
+    return time
+  }
+
+  /// The trusted time in milliseconds since 1970, as ``now()``.
   public func wall() -> Int64 { now().wall }
+
+  /// The trusted time in milliseconds since 1970, by which tokens end: nobody moves it.
+  public func unmoved() -> Int64 { state.withLock { state in state.clock.now(reading(state)).wall } }
+
+  // MARK: A test server's clock
+
+  /// Moves the time forward. Waits for the disk.
+  ///
+  /// - Returns: the time then.
+  /// - Throws: ``MovedClock/Refusal``; the time has not moved then.
+  public func advance(by milliseconds: Int64) throws(MovedClock.Refusal) -> TrustedClock.Time {
+    guard isMovable else { throw .notHere }
+    let result = marking.withLock { _ -> Result<TrustedClock.Time, MovedClock.Refusal> in
+      var moved = state.withLock(\.moved)
+      do throws(MovedClock.Refusal) { try moved.advance(by: milliseconds) } catch { return .failure(error) }
+      // The mark is on the disk before anything bears a time ahead.
+      do throws(VaultFault) { try files.markMoved(unmoved() + moved.offset) } catch {
+        return .failure(.notWritten("\(error)"))
+      }
+      return .success(
+        state.withLock { state in
+          state.moved = moved
+          return now(&state)
+        })
+    }
+    let time = try result.get()
+    for tell in state.withLock(\.whenMoved) { tell() }
+    return time
+  }
+
+  /// Calls `tell` after each move, on whatever thread: whoever sleeps until a deadline of the clock has to look again.
+  public func whenMoved(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.whenMoved.append(tell) } }
 
   private func reading(_ state: borrowing State) -> TrustedClock.Reading {
     var reading = machine()
@@ -78,6 +129,7 @@ public final class ClockKeeper: Sendable {
   /// files.
   public func start() {
     state.withLock { $0.isRunning = true }
+    if !isMovable, let latest = try? files.latestMoved(), latest <= unmoved() { files.removeMovedMark() }
     thread.async { [weak self] in self?.lookAgain() }
   }
 
@@ -122,7 +174,10 @@ public final class ClockKeeper: Sendable {
       state.savedAt = reading.boot
       return state.clock.mark(reading, bootID: bootID)
     }
-    do { try files.save(mark) } catch {
+    do {
+      try files.save(mark)
+      if isMovable { try marking.withLock { _ in try files.markMoved(wall()) } }
+    } catch {
       logger.warning(
         "the last time seen cannot be written; a jump of the clock over a restart would not be noticed: \(error)")
     }

@@ -11,8 +11,9 @@ struct KeyFile {
 
   var path: String { folder + "/" + name }
 
-  /// Most bytes of such a file, more than any of them has.
-  static let maximumBytes = 65_536
+  /// Most bytes of such a file, more than any of them has: keys of 31 days ahead of a clock, and of 60 days more where a
+  /// test server's clock was moved (``MovedClock``) and began anew.
+  static let maximumBytes = 131_072
 
   /// The file's bytes; nil where it does not exist.
   ///

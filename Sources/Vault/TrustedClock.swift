@@ -78,10 +78,13 @@ public struct TrustedClock: Sendable {
 
   /// The time as the trusted clock tells it.
   public struct Time: Sendable, Equatable {
-    /// The trusted time in milliseconds since 1970.
+    /// The trusted time in milliseconds since 1970, with ``moved``.
     public var wall: Int64
-    /// Milliseconds by which the machine's clock is ahead of ``wall``, negative where it is behind; 0 where it counts.
+    /// Milliseconds by which the machine's clock is ahead of the trusted time, negative where it is behind; 0 where it
+    /// counts.
     public var ahead: Int64
+    /// Milliseconds by which ``wall`` was moved forward, on test servers (``MovedClock``).
+    public var moved: Int64 = 0
   }
 
   private struct Moment: Sendable, Equatable {

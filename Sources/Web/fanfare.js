@@ -25,7 +25,8 @@
  *       timer `reconnect`, and the browser's "online", lead from backingOff to token.
  *   (2) straight to opening where there is a token, or none is to be fetched.
  *   (3) idle where the token is refused.
- *   (4) an error: 109 with getToken and temporary ones are "lost", all others final.
+ *   (4) an error: 109 with getToken and temporary ones are "lost", all others final. 3500 with getToken is "lost" once:
+ *       another token is fetched, and where that is refused too, it is final.
  *
  * A subscription, while the connection stands; when it is lost every phase but none becomes idle:
  *
@@ -86,6 +87,9 @@ const serverError = ({ code, message, temporary }) =>
 
 /** Whether a client comes back by itself after a close code (docs/PROTOCOL.md, "Disconnects and unsubscribes"). */
 const reconnectsAfter = (code) => code < 3500 || (code >= 4000 && code < 4500) || code >= 5000;
+
+/** The server does not take the token. */
+const invalidToken = 3500;
 
 /** An epoch that no server gives out: a recovery from it fails, and the reader learns that something is lost. */
 const invalidEpoch = "_";
@@ -313,6 +317,7 @@ export class Machine extends CallMachine {
     this.attempt = 0;
     this.failures = 0;
     this.needsFreshToken = false;
+    this.wasRefused = false;
     /** Server-side subscriptions: channel → { epoch, offset } to recover from, or null. */
     this.serverSide = new Map();
   }
@@ -412,6 +417,7 @@ export class Machine extends CallMachine {
   connected(result) {
     this.phase = "connected";
     this.failures = 0;
+    this.wasRefused = false;
     this.stop("connect");
     this.pingInterval = (result.ping ?? 0) * 1000;
     this.answersPings = result.pong === true;
@@ -461,6 +467,7 @@ export class Machine extends CallMachine {
   end(code, reason) {
     this.tearDown();
     this.phase = "idle";
+    this.wasRefused = false;
     this.stop("reconnect");
     this.emit("state", { state: "disconnected", code, reason });
     for (const channel of [...this.serverSide.keys()]) this.serverUnsubscribed(channel, code, reason);
@@ -486,6 +493,12 @@ export class Machine extends CallMachine {
       for (const [channel, position] of this.serverSide) {
         if (position) this.serverSide.set(channel, { epoch: invalidEpoch, offset: 0 });
       }
+    }
+    // The server's keys may have changed since the token was given out: another token tells.
+    const isRefused = code === invalidToken && this.phase === "authenticating";
+    if (isRefused && this.settings.hasGetToken && !this.wasRefused) {
+      this.needsFreshToken = this.wasRefused = true;
+      return this.lose(code, reason);
     }
     // 1009 is the server's WebSocket layer: the same message would be too large again.
     if (code === 1009) return this.end(codes.messageTooLarge, "a message was larger than the server takes");

@@ -11,6 +11,12 @@ public enum AuditEvent: String, Sendable, CaseIterable {
   case keyUsed = "api"
   case keyCreated = "key_created"
   case keyDeleted = "key_deleted"
+  /// Somebody signed in to the web console.
+  case consoleSignedIn = "console_signed_in"
+  /// The web console refused a password, or a request that another page had made.
+  case consoleRefused = "console_refused"
+  /// A channel's publications were followed, or the settings looked at, in the web console.
+  case consoleRead = "console_read"
   /// Connections were ended by order.
   case disconnect
   /// Subscriptions were begun or ended by order, or the end of connections was changed.

@@ -56,7 +56,8 @@ struct APIKeysTests {
       #expect(fault { () throws(APIKeyFault) in _ = try keys.create(name: name, grant: grant, at: noon) } == nil)
     }
     let refused: [(String, APIKeyFault)] = [
-      ("billing", .taken("billing")), ("configured", .reservedName), ("", .badName("")), ("a b", .badName("a b")),
+      ("billing", .taken("billing")), ("configured", .reservedName("configured")),
+      ("console", .reservedName("console")), ("", .badName("")), ("a b", .badName("a b")),
       (longest + "n", .badName(longest + "n")), ("é", .badName("é")), ("a\n", .badName("a\n")),
     ]
     for (name, expected) in refused {

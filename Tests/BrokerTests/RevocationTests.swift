@@ -41,6 +41,22 @@ struct RevocationTests {
     #expect(scene.core.counters.revocations == 1 && scene.core.counters.orders == 0)
   }
 
+  @Test("where a test server's clock was moved, revocations count by the time that tokens have")
+  func movedClock() throws {
+    let scene = try scene()
+    scene.hello(1)
+    _ = scene.hears()
+    scene.time.wall += 86_400_000
+    scene.time.moved = 86_400_000
+    // By the moved clock this end is past, and tokens that are still to be made would be revoked.
+    _ = scene.ask(.revoke(.init(.user("ann", issuedBefore: nil), expiresAt: Self.now + 600)))
+    scene.finish()
+    let revocation = Revocation(.user("ann", issuedBefore: Self.now + 1, channel: nil), expiresAt: Self.now + 600)
+    #expect(scene.hears() == [news(1, revocation)])
+    scene.passHeard(30_000)
+    #expect(scene.core.revocations?.table.count == 1, "it is in force as long as such tokens hold")
+  }
+
   @Test("a gateway that says hello hears all that is in force before anything else, in parts where it is much")
   func welcome() throws {
     let scene = try scene()

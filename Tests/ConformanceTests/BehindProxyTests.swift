@@ -71,7 +71,7 @@ struct BehindProxyTests {
   ) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     let outcome = try await Command(
-      interpreter, [PythonEnvironment.scripts.appendingPathComponent("proxied.py").path],
+      interpreter, [PythonEnvironment.shared.scripts.appendingPathComponent("proxied.py").path],
       environment: [
         "SERVER_URL": "wss://127.0.0.1:\(port)/connection/websocket", "TOKEN_SECRET": secret,
         "AUTHORITIES": certificate.chainPath, "SERVER_PID": "\(server.identifier)", "REFUSALS": refusals,

@@ -35,7 +35,7 @@ struct FirefoxTests {
     try await withServer(configuration) { server in
       try await withTemporaryFolder { folder in
         let command = Command(
-          interpreter, [PythonEnvironment.scripts.appendingPathComponent("\(script).py").path],
+          interpreter, [PythonEnvironment.shared.scripts.appendingPathComponent("\(script).py").path],
           environment: [
             "SERVER_URL": server.endpoints.websocket, "ADMIN_URL": server.endpoints.admin, "API_KEY": Self.key,
             "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": "json", "PYTHONDONTWRITEBYTECODE": "1",

@@ -21,7 +21,7 @@ struct NotificationTests {
   private func ask(_ server: ServerProcess, _ device: PushDevice) async throws -> String {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     let outcome = try await Command(
-      interpreter, [PythonEnvironment.scripts.appendingPathComponent("notices.py").path],
+      interpreter, [PythonEnvironment.shared.scripts.appendingPathComponent("notices.py").path],
       environment: [
         "SERVER_URL": server.endpoints.websocket, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": "json",
         "PYTHONDONTWRITEBYTECODE": "1", "DEVICE": String(decoding: device.json, as: UTF8.self),

@@ -81,7 +81,7 @@ final class PushServers {
       "answers": try JSONSerialization.jsonObject(with: try JSONEncoder().encode(answers)),
     ]
     try JSONSerialization.data(withJSONObject: configuration).write(to: file("configuration.json"))
-    let script = PythonEnvironment.scripts.appendingPathComponent("push_services.py")
+    let script = PythonEnvironment.shared.scripts.appendingPathComponent("push_services.py")
     let process = try ChildProcess(
       interpreter, [script.path, file("configuration.json").path, file("requests.jsonl").path],
       environment: ProcessInfo.processInfo.environment.merging(["PYTHONDONTWRITEBYTECODE": "1"]) { $1 },

@@ -110,7 +110,7 @@ struct PythonConformanceTests {
   ) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     try await ServerGroup.with(Self.configuration, settings: settings, gateways: place.gateways) { servers in
-      let file = PythonEnvironment.scripts.appendingPathComponent("\(script).py")
+      let file = PythonEnvironment.shared.scripts.appendingPathComponent("\(script).py")
       let broker = servers.endpoints()
       let (one, other) =
         place == .oneProcess ? (broker, broker) : (servers.endpoints("gateway0"), servers.endpoints("gateway1"))

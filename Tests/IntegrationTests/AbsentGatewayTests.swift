@@ -85,7 +85,7 @@ struct AbsentGatewayTests {
     try await Deployment.with(.ipc, settings: Self.settings) { deployment in
       let peers = try await furnish(deployment)
       let gateway = deployment.gateway("b")
-      gateway.signal(SIGSTOP)
+      await gateway.standStill()
       peers[0].socket.cut()
       try await delete(deployment)
       #expect(try holds(Self.user, deployment))

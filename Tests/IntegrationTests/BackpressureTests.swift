@@ -17,7 +17,7 @@ struct BackpressureTests {
       // The broker answers once before it stops, so that the link is open.
       for peer in peers { try await peer.publish("first", to: "dur:start") }
       let before = gateway.residentBytes
-      deployment.broker.signal(SIGSTOP)
+      await deployment.broker.standStill()
       let filling = String(repeating: "x", count: 8192)
       let flood = Flood(peers.count)
       for (index, peer) in peers.enumerated() {

@@ -36,9 +36,9 @@ struct BrokerRestartTests {
     }
   }
 
-  @Test("A relaxed channel has a new epoch after a crash")
-  func relaxedCrash() async throws {
-    try await Deployment.with(.serve) { deployment in
+  @Test("A relaxed channel has a new epoch after a crash", arguments: Engine.here)
+  func relaxedCrash(on engine: Engine) async throws {
+    try await Deployment.with(.serve, settings: engine.settings()) { deployment in
       let ann = try await deployment.client("ann")
       let before = try await ann.subscribe("rel:log").position
       for number in 1...20 { try await ann.publish("m\(number)", to: "rel:log") }
@@ -52,9 +52,9 @@ struct BrokerRestartTests {
     }
   }
 
-  @Test("A relaxed channel keeps its epoch and all publications over an orderly end")
-  func relaxedOrderly() async throws {
-    try await Deployment.with(.serve) { deployment in
+  @Test("A relaxed channel keeps its epoch and all publications over an orderly end", arguments: Engine.here)
+  func relaxedOrderly(on engine: Engine) async throws {
+    try await Deployment.with(.serve, settings: engine.settings()) { deployment in
       let ann = try await deployment.client("ann")
       let before = try await ann.subscribe("rel:log").position
       for number in 1...20 { try await ann.publish("m\(number)", to: "rel:log") }

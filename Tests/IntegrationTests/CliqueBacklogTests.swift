@@ -1,4 +1,4 @@
-import Client
+import FanfareClient
 import Foundation
 import TestSupport
 import Testing

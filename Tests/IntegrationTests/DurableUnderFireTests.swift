@@ -1,4 +1,4 @@
-import Client
+import FanfareClient
 import Foundation
 import Synchronization
 import TestSupport
@@ -9,16 +9,23 @@ import Wire
 @Suite("Durable under fire", .ownThread)
 struct DurableUnderFireTests {
   private static let channel = "dur:fire"
-  private static let rounds = ProcessInfo.processInfo.environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 16
 
-  @Test("With a gateway that survives, its subscribers see every publication once and notice nothing but pauses")
-  func split() async throws {
-    try await Deployment.with(.ipc, settings: ["backbone.heartbeat_interval=200ms"]) { deployment in
+  private static func rounds(on engine: Engine) -> Int {
+    let given = ProcessInfo.processInfo.environment["FIRE_ROUNDS"].flatMap { Int($0) }
+    return given ?? (engine == .sqlite ? 16 : 8)
+  }
+
+  @Test(
+    "With a gateway that survives, its subscribers see every publication once and notice nothing but pauses",
+    arguments: Engine.here)
+  func split(on engine: Engine) async throws {
+    let settings = try engine.settings() + ["backbone.heartbeat_interval=200ms"]
+    try await Deployment.with(.ipc, settings: settings) { deployment in
       let subscriber = try await deployment.client("sub", at: deployment.a)
       try await subscriber.subscribe(Self.channel)
       let record = FireRecord()
       let history = try await Self.burn(
-        deployment, record,
+        deployment, Self.rounds(on: engine), record,
         websockets: [
           try await deployment.client("w0", at: deployment.a), try await deployment.client("w1", at: deployment.b),
         ])
@@ -35,9 +42,10 @@ struct DurableUnderFireTests {
     }
   }
 
-  @Test("In one process, clients that reconnect and recover miss nothing and see nothing twice")
-  func serve() async throws {
-    try await Deployment.with(.serve) { deployment in
+  @Test(
+    "In one process, clients that reconnect and recover miss nothing and see nothing twice", arguments: Engine.here)
+  func serve(on engine: Engine) async throws {
+    try await Deployment.with(.serve, settings: engine.settings()) { deployment in
       var options = RealtimeClient.Options()
       options.backoff = Backoff(minimum: .milliseconds(20), maximum: .milliseconds(200))
       let client = try RealtimeClient(url: deployment.a, token: deployment.token("sub"), options: options)
@@ -52,7 +60,7 @@ struct DurableUnderFireTests {
       defer { reader.cancel() }
       // Asking is not having: what is published before the subscription has begun is not the client's to see.
       try #require(await eventually(within: .seconds(60)) { seen.hasBegun })
-      let history = try await Self.burn(deployment, FireRecord(), websockets: [])
+      let history = try await Self.burn(deployment, Self.rounds(on: engine), FireRecord(), websockets: [])
       #expect(await eventually(within: .seconds(60)) { seen.data.count >= history.count })
       let isWhole = seen.data == history
       let firstDifference = zip(seen.data, history).enumerated().first { $0.element.0 != $0.element.1 }
@@ -102,7 +110,7 @@ struct DurableUnderFireTests {
   ///
   /// - Returns: the history.
   private static func burn(
-    _ deployment: Deployment, _ record: FireRecord, websockets: [Peer]
+    _ deployment: Deployment, _ rounds: Int, _ record: FireRecord, websockets: [Peer]
   ) async throws -> [String] {
     let seed = ProcessInfo.processInfo.environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
     print("durable under fire, \(deployment.kind): FIRE_SEED=\(seed)")

@@ -40,7 +40,7 @@ struct GatewayLossTests {
         try await ann.subscribe(channel)
         try await ben.subscribe(channel)
       }
-      deployment.gateway("b").signal(SIGSTOP)
+      await deployment.gateway("b").standStill()
       for number in 1...5 {
         try await ann.publish("early \(number)", to: "mem:room")
         try await ann.publish("early \(number)", to: "dur:room")

@@ -91,7 +91,7 @@ struct RevocationTests {
       try await away.connect(token: stolen)
       try await away.subscribe("mem:room")
       // The gateway stands still while the token is revoked, and the revocation is asked for again until it answers.
-      deployment.gateway("b").signal(SIGSTOP)
+      await deployment.gateway("b").standStill()
       let service = try deployment.service()
       _ = service.send("revoke_token", #"{"uid":"x"}"#)
       #expect(

@@ -117,7 +117,8 @@ struct ShippedFileTests {
     let linked = try await Command(named: "ldd", [try ServerProcess.executable().path]).run(deadline: .seconds(60))
     let installed = try Self.packages(ofInstallation: 1)
     let packages = [
-      "libzmq.so": "libzmq5", "libssl.so": "libssl3", "libsqlite3.so": "libsqlite3-0", "libcurl.so": "libcurl4",
+      "libzmq.so": "libzmq5", "libssl.so": "libssl3", "libsqlite3.so": "libsqlite3-0", "libpq.so": "libpq5",
+      "libcurl.so": "libcurl4",
     ]
     for (library, package) in packages where linked.output.contains(library) {
       #expect(installed.contains(package), "\(library) is needed")

@@ -83,9 +83,12 @@ struct ShownCommand {
   var line: String { words.joined(separator: " ") }
 
   static func documents() throws -> [String] {
-    let folder = ServerProcess.repository.appendingPathComponent("docs")
-    let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
-    return ["README.md"] + pages.sorted().map { "docs/\($0)" }
+    ["README.md"]
+      + (try ["docs", "docs/tutorials"].flatMap { folder in
+        let path = ServerProcess.repository.appendingPathComponent(folder).path
+        let pages = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".md") }
+        return pages.sorted().map { "\(folder)/\($0)" }
+      })
   }
 
   static func text(_ file: String) throws -> String {

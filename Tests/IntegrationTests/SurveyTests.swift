@@ -69,7 +69,7 @@ struct SurveyTests {
     try await Deployment.with(.ipc) { deployment in
       let service = try deployment.service()
       let peers = try await connect(deployment)
-      deployment.gateway("b").signal(SIGSTOP)
+      await deployment.gateway("b").standStill()
       let info = try #require(await service.ask("info", ""))
       #expect(info.partial == true && info.unanswered == 1)
       #expect(info.nodes?.map(\.num_clients) == [3])

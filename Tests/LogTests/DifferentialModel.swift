@@ -4,43 +4,34 @@ import Wire
 
 @testable import Log
 
-/// Does the same random operations to an SQLite store with little memory and to a memory store, and compares what reads
+/// Does the same random operations to a store on disk with little memory and to a memory store, and compares what reads
 /// of the two find. The seed gives the sequence.
 struct DifferentialModel {
   private static let names = ["a", "b", "c", "d", "e"]
   private static let sizes = [3, 40, 600, 5000, 300]
 
   private let durability: Durability
-  private let folder: TemporaryFolder
   private var generator: SeededGenerator
   private let memory = MemoryStore()
-  private var sqlite: SQLiteSubject
+  private var disk: DiskSubject
   private var tops: [UInt64] = [0, 0, 0, 0, 0]
-  private var epochs: [(memory: String, sqlite: String)] = []
+  private var epochs: [(memory: String, disk: String)] = []
   private var now: Int64 = 1_000_000
   private var pending = 0
   private(set) var readCount = 0
   private(set) var coldReadCount = 0
 
-  init(_ durability: Durability, seed: UInt64) throws {
+  init(_ kind: DiskKind, _ durability: Durability, seed: UInt64) throws {
     self.durability = durability
-    folder = try TemporaryFolder()
     generator = SeededGenerator(seed: seed)
-    sqlite = try SQLiteSubject(folder.path, options: Self.options)
+    disk = try DiskSubject(kind, now: 1_000_000, tailLimit: 60_000)
     for name in Self.names {
       epochs.append(
         (
           try memory.open(channel(name), durability: durability).position.epoch,
-          try sqlite.store.open(channel(name), durability: durability).position.epoch
+          try disk.store.open(channel(name), durability: durability).position.epoch
         ))
     }
-  }
-
-  private static var options: SQLiteStore.Options {
-    var options = SQLiteStore.Options()
-    options.tailLimit = 60_000
-    options.now = { 1_000_000 }
-    return options
   }
 
   mutating func step() throws {
@@ -51,12 +42,12 @@ struct DifferentialModel {
     case 970..<975:
       try waitUntilWritten()
       try memory.removeHistory(of: channel(Self.names[index]))
-      try sqlite.store.removeHistory(of: channel(Self.names[index]))
+      try disk.store.removeHistory(of: channel(Self.names[index]))
     case 975..<995:
       try waitUntilWritten()
       memory.sweep(now: now)
-      sqlite.store.sweep(now: now)
-      try sqlite.perform("SELECT 1")  // Comes after the sweep.
+      disk.store.sweep(now: now)
+      try disk.settle()  // Comes after the sweep.
     default: try restart()
     }
   }
@@ -70,18 +61,18 @@ struct DifferentialModel {
       info: Bool.random(using: &generator) ? info : nil, tags: Bool.random(using: &generator) ? ["t": "\(now)"] : [:])
     let size = Self.sizes[index]
     var entry = LogEntry(
-      ticket: sqlite.nextTicket(), channel: try channel(Self.names[index]), epoch: epochs[index].memory,
+      ticket: disk.nextTicket(), channel: try channel(Self.names[index]), epoch: epochs[index].memory,
       publication: publication, durability: durability,
       historySize: Int.random(in: 0..<200, using: &generator) == 0 ? 0 : size, historyTTLMilliseconds: 20_000)
     #expect(memory.append(entry) == .kept)
-    entry.epoch = epochs[index].sqlite
-    let outcome = sqlite.store.append(entry)
+    entry.epoch = epochs[index].disk
+    let outcome = disk.store.append(entry)
     #expect(outcome == (durability == .durable ? .pending : .kept))
     if outcome == .pending { pending += 1 }
   }
 
   /// A durable entry is part of the history once it is complete; a relaxed one at once.
-  private func waitUntilWritten() throws { try sqlite.completions.wait(for: pending) }
+  private func waitUntilWritten() throws { try disk.completions.wait(for: pending) }
 
   private mutating func read(_ index: Int) throws {
     try waitUntilWritten()
@@ -99,20 +90,19 @@ struct DifferentialModel {
       bytes: Bool.random(using: &generator) ? .max : .random(in: 0...20_000, using: &generator))
     let name = try channel(Self.names[index])
     let expected = try memory.read(name, range)
-    let found = try sqlite.store.read(name, range)
+    let found = try disk.store.read(name, range)
     try #require(found == expected, "\(range) of \(name) at \(top): \(found.map(\.offset)), \(expected.map(\.offset))")
   }
 
   private mutating func restart() throws {
-    coldReadCount += sqlite.store.coldReadCount
-    sqlite.store.close()
+    coldReadCount += disk.store.coldReadCount
     pending = 0
-    sqlite = try SQLiteSubject(folder.path, options: Self.options)
+    disk = try disk.again()
     for (index, name) in Self.names.enumerated() {
-      let position = try sqlite.store.open(channel(name), durability: durability).position
+      let position = try disk.store.open(channel(name), durability: durability).position
       #expect(position.offset == tops[index])
-      #expect(position.epoch == epochs[index].sqlite)
-      epochs[index].sqlite = position.epoch
+      #expect(position.epoch == epochs[index].disk)
+      epochs[index].disk = position.epoch
     }
   }
 }

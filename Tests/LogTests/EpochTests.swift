@@ -9,25 +9,22 @@ import Wire
 @Suite(.ownThread) struct EpochTests {
   @Test(
     "A channel on which nothing was published keeps its epoch over clean restarts, and has no row",
-    arguments: [Durability.relaxed, .durable])
-  func emptyChannel(_ durability: Durability) throws {
-    let folder = try TemporaryFolder()
+    arguments: [Durability.relaxed, .durable], DiskKind.allCases)
+  func emptyChannel(_ durability: Durability, _ kind: DiskKind) throws {
     let name = try channel("empty")
     var epochs: Set<String> = []
+    var subject = try DiskSubject(kind)
     for _ in 0..<3 {
-      let subject = try SQLiteSubject(folder.path)
       epochs.insert(try subject.store.open(name, durability: durability).position.epoch)
       #expect(try subject.rows("channels") == 0)
-      subject.store.close()
+      subject = try subject.again()
     }
     #expect(epochs.count == 1)
-    let subject = try SQLiteSubject(folder.path)
     let epoch = try #require(epochs.first)
     #expect(try subject.store.open(name, durability: durability).position.epoch == epoch)
     subject.append(name, epoch: epoch, offset: 1, durability: durability)
     try eventually { subject.store.bytesWaiting == 0 }
-    subject.store.close()
-    let again = try SQLiteSubject(folder.path)
+    let again = try subject.again()
     #expect(try again.store.open(name, durability: durability).position == StreamPosition(epoch: epoch, offset: 1))
   }
 
@@ -44,20 +41,21 @@ import Wire
     #expect(try survivor.store.open(channel("relaxed"), durability: .relaxed).position.epoch != relaxed)
   }
 
-  @Test("A channel whose row was deleted begins again in an epoch that it never had, however often")
-  func deletedRow() throws {
-    let folder = try TemporaryFolder()
+  @Test(
+    "A channel whose row was deleted begins again in an epoch that it never had, however often",
+    arguments: DiskKind.allCases)
+  func deletedRow(_ kind: DiskKind) throws {
     let name = try channel("a")
     var epochs: [String] = []
+    var subject = try DiskSubject(kind)
     for _ in 0..<5 {
-      let subject = try SQLiteSubject(folder.path)
       let position = try subject.store.open(name, durability: .durable).position
       #expect(position.offset == 0)
       epochs.append(position.epoch)
       subject.append(name, epoch: position.epoch, offset: 1, durability: .durable)
       try subject.completions.wait(for: 1)
-      try subject.perform("DELETE FROM publications; DELETE FROM channels")
-      subject.store.close()
+      try subject.deleteChannels()
+      subject = try subject.again()
     }
     #expect(Set(epochs).count == 5)
   }

@@ -11,6 +11,16 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
   case durable
   /// A durable store whose answers come late and in another order (``TroubledStore``).
   case late
+  case postgresRelaxed
+  case postgresDurable
+  case postgresLate
+
+  static var allCases: [StoreKind] {
+    [.memory, .relaxed, .durable, .late]
+      + (PostgresSubject.runs ? [.postgresRelaxed, .postgresDurable, .postgresLate] : [])
+  }
+
+  var isPostgres: Bool { [.postgresRelaxed, .postgresDurable, .postgresLate].contains(self) }
 
   var testDescription: String {
     switch self {
@@ -18,6 +28,9 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
     case .relaxed: "SQLite, relaxed"
     case .durable: "SQLite, durable"
     case .late: "SQLite, durable, late and out of order"
+    case .postgresRelaxed: "PostgreSQL, relaxed"
+    case .postgresDurable: "PostgreSQL, durable"
+    case .postgresLate: "PostgreSQL, durable, late and out of order"
     }
   }
 }
@@ -27,7 +40,9 @@ final class Subject {
   let kind: StoreKind
   let store: any LogStore
   private let folder: TemporaryFolder?
-  private let sqlite: SQLiteSubject?
+  private let completions: Completions?
+  /// Closes the store when it goes.
+  private let owner: AnyObject?
   private var ticket: UInt64 = 0
   private var pending = 0
   private var opened: [ChannelName: StreamPosition] = [:]
@@ -37,7 +52,16 @@ final class Subject {
     guard kind != .memory else {
       store = MemoryStore()
       folder = nil
-      sqlite = nil
+      completions = nil
+      owner = nil
+      return
+    }
+    if kind.isPostgres {
+      let subject = try PostgresSubject { $0.now = { 1000 } }
+      store = kind == .postgresLate ? TroubledStore(subject.store, seed: 7) : subject.store
+      folder = nil
+      completions = subject.completions
+      owner = subject
       return
     }
     let folder = try TemporaryFolder()
@@ -45,7 +69,8 @@ final class Subject {
     options.now = { 1000 }
     let subject = try SQLiteSubject(folder.path, options: options)
     self.folder = folder
-    sqlite = subject
+    completions = subject.completions
+    owner = subject
     store = kind == .late ? TroubledStore(subject.store, seed: 7) : subject.store
   }
 
@@ -54,8 +79,8 @@ final class Subject {
   var durability: Durability {
     switch kind {
     case .memory: .memory
-    case .relaxed: .relaxed
-    case .durable, .late: .durable
+    case .relaxed, .postgresRelaxed: .relaxed
+    case .durable, .late, .postgresDurable, .postgresLate: .durable
     }
   }
 
@@ -83,10 +108,10 @@ final class Subject {
         idempotency: key.map { .init(key: $0, offset: position.offset, digest: .max - 1, expires: time + 300_000) },
         origin: origin))
     opened[name] = position
-    if outcome == .pending, let sqlite {
+    if outcome == .pending, let completions {
       pending += 1
-      try sqlite.completions.wait(for: pending)
-      #expect(sqlite.completions.all.last == LogCompletion(ticket: ticket))
+      try completions.wait(for: pending)
+      #expect(completions.all.last == LogCompletion(ticket: ticket))
     } else {
       #expect(outcome == .kept)
     }

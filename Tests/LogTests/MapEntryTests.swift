@@ -61,15 +61,12 @@ import Wire
     #expect(try scene.due("m", by: .max) == ["a"])
   }
 
-  @Test("Entries, and when they run out, survive a restart")
-  func restart() throws {
-    let folder = try TemporaryFolder()
-    var scene: TransactionScene? = try TransactionScene(.sqlite, folder: folder)
-    try scene?.open("m")
-    try scene?.append([#require(scene).entry("m", 1, "1", key: "a", score: 7, expires: 10)])
-    scene?.store.close()
-    scene = nil
-    let second = try TransactionScene(.sqlite, folder: folder)
+  @Test("Entries, and when they run out, survive a restart", arguments: TransactionalKind.allCases)
+  func restart(_ kind: TransactionalKind) throws {
+    let scene = try TransactionScene(kind)
+    try scene.open("m")
+    try scene.append([scene.entry("m", 1, "1", key: "a", score: 7, expires: 10)])
+    guard let second = try scene.again() else { return }
     #expect(try second.map("m") == ["a": "1"])
     #expect(try second.due("m", by: 10, score: 7) == ["a"])
     #expect(try second.store.entry("a", of: channel("m"))?.change?.score == 7)
@@ -98,17 +95,15 @@ import Wire
     replacement.data = Array("newer".utf8)
     try scene.append([scene.entry("s", 5, "edits 2", edit: LogEdit(replacement: replacement))])
     #expect(try scene.texts("s") == ["1", "newer", "3", "edits 2", "edits 2"])
-    guard let folder = scene.folder else { return }
-    scene.store.close()
-    let second = try TransactionScene(.sqlite, folder: folder)
+    guard let second = try scene.again() else { return }
     #expect(try second.texts("s") == ["1", "newer", "3", "edits 2", "edits 2"])
     let read = try second.store.read(channel("s"), LogRange(since: 1, through: 2, limit: 1))
     #expect(read == [replacement])
   }
 
-  @Test("A change of what is too old for the memory shows all the same")
-  func editOfOld() throws {
-    let scene = try TransactionScene(.sqlite)
+  @Test("A change of what is too old for the memory shows all the same", arguments: TransactionalKind.allCases)
+  func editOfOld(_ kind: TransactionalKind) throws {
+    let scene = try TransactionScene(kind)
     try scene.open("s")
     let count = UInt64(HotChannel.tailLimit + 50)
     for offset in 1...count {

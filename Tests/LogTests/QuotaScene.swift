@@ -12,6 +12,8 @@ final class QuotaScene {
   let kind: TransactionalKind
   let store: any LogStore
   let sqlite: SQLiteSubject?
+  let postgres: PostgresSubject?
+  private let completions: Completions?
   let folder: TemporaryFolder?
   private var tops: [ChannelName: StreamPosition] = [:]
   private var ticket: UInt64 = 0
@@ -20,12 +22,21 @@ final class QuotaScene {
   var time: Int64 = 1000
 
   init(
-    _ kind: TransactionalKind, folder: TemporaryFolder? = nil, namespaces: Set<String> = QuotaScene.namespaces,
-    isStepped: Bool = false
+    _ kind: TransactionalKind, folder: TemporaryFolder? = nil, schema: String? = nil,
+    namespaces: Set<String> = QuotaScene.namespaces, isStepped: Bool = false
   ) throws {
     self.kind = kind
     guard kind == .sqlite else {
-      store = MemoryStore(quotaNamespaces: namespaces)
+      let subject =
+        kind == .memory
+        ? nil
+        : try PostgresSubject(schema: schema) {
+          $0.now = { 1000 }
+          $0.quotaNamespaces = namespaces
+        }
+      store = subject?.store ?? MemoryStore(quotaNamespaces: namespaces)
+      completions = subject?.completions
+      postgres = subject
       sqlite = nil
       self.folder = nil
       return
@@ -38,6 +49,8 @@ final class QuotaScene {
     let subject = try SQLiteSubject(folder.path, options: options)
     self.folder = folder
     sqlite = subject
+    completions = subject.completions
+    postgres = nil
     store = subject.store
   }
 
@@ -79,7 +92,7 @@ final class QuotaScene {
     if outcome == .pending { pending += 1 } else { #expect(outcome == .kept) }
   }
 
-  func wait() throws { try sqlite?.completions.wait(for: pending) }
+  func wait() throws { try completions?.wait(for: pending) }
 
   func kept(_ namespace: String, _ user: String) throws -> KeptAmount {
     try store.kept(by: QuotaAccount(namespace: namespace, user: user))
@@ -94,10 +107,14 @@ final class QuotaScene {
   }
 
   /// The accounts as the table `kept` has them, once the writer has done all that it was asked.
-  func table() throws -> [QuotaAccount: KeptAmount] { try Self.accounts("SELECT * FROM kept", try #require(sqlite)) }
+  func table() throws -> [QuotaAccount: KeptAmount] {
+    if let postgres { return try postgres.accounts("SELECT namespace, payer, bytes, entries FROM kept") }
+    return try Self.accounts("SELECT * FROM kept", try #require(sqlite))
+  }
 
   /// The accounts as the rows of publications and entries make them, by SQL of this test's own.
   func rows() throws -> [QuotaAccount: KeptAmount] {
+    if let postgres { return try postgres.accounts(PostgresSubject.accountsOfRows) }
     let payers = """
       WITH rows (name, info, bytes, entries) AS (
         SELECT name, info,

@@ -7,23 +7,20 @@ import Wire
 @testable import Log
 
 @Suite(.ownThread) struct RestartTests {
-  @Test("A clean restart keeps epochs, publications, keys and origins", arguments: [Durability.relaxed, .durable])
-  func cleanRestart(_ durability: Durability) throws {
-    let folder = try TemporaryFolder()
+  @Test(
+    "A clean restart keeps epochs, publications, keys and origins", arguments: [Durability.relaxed, .durable],
+    DiskKind.allCases)
+  func cleanRestart(_ durability: Durability, _ kind: DiskKind) throws {
     let name = try channel("a")
-    var options = SQLiteStore.Options()
-    options.now = { 1000 }
     let origin = RequestOrigin(gateway: 7, request: .max)
     let key = IdempotencyRecord(key: "k", offset: 3, digest: .max, expires: 9000)
-    var first: SQLiteSubject? = try SQLiteSubject(folder.path, options: options)
-    let epoch = try #require(try first?.store.open(name, durability: durability).position.epoch)
+    let first = try DiskSubject(kind, now: 1000)
+    let epoch = try first.store.open(name, durability: durability).position.epoch
     for offset in 1...2 as ClosedRange<UInt64> {
-      first?.append(name, epoch: epoch, offset: offset, durability: durability)
+      first.append(name, epoch: epoch, offset: offset, durability: durability)
     }
-    first?.append(name, epoch: epoch, offset: 3, durability: durability, key: key, origin: origin)
-    first?.store.close()
-    first = nil
-    let second = try SQLiteSubject(folder.path, options: options)
+    first.append(name, epoch: epoch, offset: 3, durability: durability, key: key, origin: origin)
+    let second = try first.again()
     let opened = try second.store.open(name, durability: durability)
     #expect(opened.position == StreamPosition(epoch: epoch, offset: 3))
     #expect(opened.idempotencyKeys == [key])
@@ -31,51 +28,47 @@ import Wire
     #expect(try second.offsets(name) == [1, 2, 3])
   }
 
-  @Test("Who asked for a publication is known for a minute, also where a short history has dropped it")
-  func originsOutliveHistory() throws {
-    let folder = try TemporaryFolder()
+  @Test(
+    "Who asked for a publication is known for a minute, also where a short history has dropped it",
+    arguments: DiskKind.allCases)
+  func originsOutliveHistory(_ kind: DiskKind) throws {
     let name = try channel("a")
-    var options = SQLiteStore.Options()
-    options.now = { 1000 }
-    var first: SQLiteSubject? = try SQLiteSubject(folder.path, options: options)
-    let epoch = try #require(try first?.store.open(name, durability: .durable).position.epoch)
+    let first = try DiskSubject(kind, now: 1000)
+    let epoch = try first.store.open(name, durability: .durable).position.epoch
     for offset in 1...5 as ClosedRange<UInt64> {
-      first?.append(
+      first.append(
         name, epoch: epoch, offset: offset, durability: .durable, size: 2, origin: .init(gateway: 7, request: offset))
       // One transaction for each entry, because a batch writes the origins of what it drops itself on another path.
-      try first?.completions.wait(for: Int(offset))
+      try first.completions.wait(for: Int(offset))
     }
-    first?.store.close()
-    first = nil
-    let second = try SQLiteSubject(folder.path, options: options)
+    // Where a sweep is what drops it, it must have done so.
+    first.store.sweep(now: 1000)
+    try first.settle()
+    #expect(try first.rows("publications") == 2)
+    let second = try first.again()
     let opened = try second.store.open(name, durability: .durable)
     #expect(opened.recentOrigins.values.sorted() == [1, 2, 3, 4, 5])
   }
 
-  @Test("Who asked for a publication is known for a minute, also where the history was removed")
-  func originsOutliveRemoval() throws {
-    let folder = try TemporaryFolder()
+  @Test(
+    "Who asked for a publication is known for a minute, also where the history was removed",
+    arguments: DiskKind.allCases)
+  func originsOutliveRemoval(_ kind: DiskKind) throws {
     let name = try channel("a")
-    var options = SQLiteStore.Options()
-    options.now = { 1000 }
-    var first: SQLiteSubject? = try SQLiteSubject(folder.path, options: options)
-    let epoch = try #require(try first?.store.open(name, durability: .durable).position.epoch)
-    first?.append(name, epoch: epoch, offset: 1, durability: .durable, origin: .init(gateway: 7, request: 1))
-    try first?.completions.wait(for: 1)
-    try first?.store.removeHistory(of: name)
-    first?.store.close()
-    first = nil
-    let second = try SQLiteSubject(folder.path, options: options)
+    let first = try DiskSubject(kind, now: 1000)
+    let epoch = try first.store.open(name, durability: .durable).position.epoch
+    first.append(name, epoch: epoch, offset: 1, durability: .durable, origin: .init(gateway: 7, request: 1))
+    try first.completions.wait(for: 1)
+    try first.store.removeHistory(of: name)
+    #expect(try first.rows("publications") == 0)
+    let second = try first.again()
     #expect(try second.store.open(name, durability: .durable).recentOrigins == [.init(gateway: 7, request: 1): 1])
   }
 
-  @Test("Keys that expired and origins older than a minute are not given back")
-  func staleTraces() throws {
-    let folder = try TemporaryFolder()
+  @Test("Keys that expired and origins older than a minute are not given back", arguments: DiskKind.allCases)
+  func staleTraces(_ kind: DiskKind) throws {
     let name = try channel("a")
-    var options = SQLiteStore.Options()
-    options.now = { 100_000 }
-    let subject = try SQLiteSubject(folder.path, options: options)
+    let subject = try DiskSubject(kind, now: 100_000)
     let epoch = try subject.store.open(name, durability: .durable).position.epoch
     for (offset, time) in [(1, 39_999), (2, 40_000)] as [(UInt64, Int64)] {
       subject.append(
@@ -151,18 +144,17 @@ import Wire
     #expect(Set(epochs).count == 3)
   }
 
-  @Test("A channel whose durability changes starts an epoch, and goes on counting")
-  func changedDurability() throws {
-    let folder = try TemporaryFolder()
+  @Test("A channel whose durability changes starts an epoch, and goes on counting", arguments: DiskKind.allCases)
+  func changedDurability(_ kind: DiskKind) throws {
     let name = try channel("a")
     var epochs: [String] = []
+    var subject = try DiskSubject(kind)
     for (index, durability) in [Durability.relaxed, .durable, .durable, .relaxed].enumerated() {
-      let subject = try SQLiteSubject(folder.path)
+      if index > 0 { subject = try subject.again() }
       let position = try subject.store.open(name, durability: durability).position
       #expect(position.offset == UInt64(index))
       epochs.append(position.epoch)
       subject.append(name, epoch: position.epoch, offset: UInt64(index) + 1, durability: durability)
-      subject.store.close()
     }
     #expect(epochs[1] == epochs[2])
     #expect(Set(epochs).count == 3)

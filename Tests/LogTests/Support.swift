@@ -31,8 +31,34 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 func channel(_ name: String) throws -> ChannelName { try ChannelName(name) }
 
+/// A store under test, and the tickets of what it is given.
+protocol StoreSubject: AnyObject {
+  associatedtype Store: LogStore
+  var store: Store { get }
+  func nextTicket() -> UInt64
+}
+
+extension StoreSubject {
+  /// Appends without waiting.
+  @discardableResult
+  func append(
+    _ name: ChannelName, epoch: String, offset: UInt64, durability: Durability, time: Int64 = 1000, size: Int = 100,
+    ttl: Int64 = 1_000_000, data: [UInt8] = [1, 2, 3], key: IdempotencyRecord? = nil, origin: RequestOrigin? = nil
+  ) -> AppendOutcome {
+    store.append(
+      LogEntry(
+        ticket: nextTicket(), channel: name, epoch: epoch,
+        publication: Publication(offset: offset, time: time, data: data), durability: durability, historySize: size,
+        historyTTLMilliseconds: ttl, idempotency: key, origin: origin))
+  }
+
+  func offsets(_ name: ChannelName, through: UInt64 = .max) throws -> [UInt64] {
+    try store.read(name, LogRange(since: nil, through: through, limit: .max)).map(\.offset)
+  }
+}
+
 /// An SQLite store in a folder, with its completions.
-final class SQLiteSubject {
+final class SQLiteSubject: StoreSubject {
   let store: SQLiteStore
   let completions = Completions()
   /// Looks into the tables, beside the store.
@@ -53,23 +79,6 @@ final class SQLiteSubject {
   func nextTicket() -> UInt64 {
     ticket += 1
     return ticket
-  }
-
-  /// Appends without waiting.
-  @discardableResult
-  func append(
-    _ name: ChannelName, epoch: String, offset: UInt64, durability: Durability, time: Int64 = 1000, size: Int = 100,
-    ttl: Int64 = 1_000_000, data: [UInt8] = [1, 2, 3], key: IdempotencyRecord? = nil, origin: RequestOrigin? = nil
-  ) -> AppendOutcome {
-    store.append(
-      LogEntry(
-        ticket: nextTicket(), channel: name, epoch: epoch,
-        publication: Publication(offset: offset, time: time, data: data), durability: durability, historySize: size,
-        historyTTLMilliseconds: ttl, idempotency: key, origin: origin))
-  }
-
-  func offsets(_ name: ChannelName, through: UInt64 = .max) throws -> [UInt64] {
-    try store.read(name, LogRange(since: nil, through: through, limit: .max)).map(\.offset)
   }
 
   /// Runs SQL on the writer's connection: how these tests cause faults.

@@ -124,10 +124,11 @@ import Wire
   }
 
   @Test(
-    "Thousands of random operations read the same from SQLite, hot or cold, as from memory",
-    arguments: [Durability.relaxed, .durable], [1, 2, 3] as [UInt64])
-  func sameAsMemory(_ durability: Durability, seed: UInt64) throws {
-    var model = try DifferentialModel(durability, seed: seed)
+    "Thousands of random operations read the same from disk, hot or cold, as from memory",
+    arguments: DiskKind.allCases.flatMap { kind in [Durability.relaxed, .durable].map { (kind, $0) } },
+    [1, 2, 3] as [UInt64])
+  func sameAsMemory(_ store: (kind: DiskKind, durability: Durability), seed: UInt64) throws {
+    var model = try DifferentialModel(store.kind, store.durability, seed: seed)
     for _ in 0..<3000 { try model.step() }
     #expect(model.readCount > 1000)
     #expect(model.coldReadCount > 0)

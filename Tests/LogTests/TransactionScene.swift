@@ -9,8 +9,17 @@ import Wire
 enum TransactionalKind: CaseIterable, CustomTestStringConvertible {
   case memory
   case sqlite
+  case postgres
 
-  var testDescription: String { self == .memory ? "memory" : "SQLite" }
+  static var allCases: [TransactionalKind] { [.memory, .sqlite] + (PostgresSubject.runs ? [.postgres] : []) }
+
+  var testDescription: String {
+    switch self {
+    case .memory: "memory"
+    case .sqlite: "SQLite"
+    case .postgres: "PostgreSQL"
+    }
+  }
 }
 
 /// A store that takes transactions, in a folder where it needs one.
@@ -18,16 +27,23 @@ final class TransactionScene {
   let kind: TransactionalKind
   let store: any LogStore
   let sqlite: SQLiteSubject?
+  let postgres: PostgresSubject?
   let folder: TemporaryFolder?
+  private let completions: Completions?
   private var epochs: [ChannelName: String] = [:]
   private var ticket: UInt64 = 0
   private var pending = 0
 
-  /// - Parameter folder: the folder of an SQLite store that is opened again; nil: a new one.
-  init(_ kind: TransactionalKind, folder: TemporaryFolder? = nil) throws {
+  /// - Parameters:
+  ///   - folder: the folder of an SQLite store that is opened again; nil: a new one.
+  ///   - schema: the same of a store in PostgreSQL.
+  init(_ kind: TransactionalKind, folder: TemporaryFolder? = nil, schema: String? = nil) throws {
     self.kind = kind
     guard kind == .sqlite else {
-      store = MemoryStore()
+      let subject = kind == .postgres ? try PostgresSubject(schema: schema) { $0.now = { 1000 } } : nil
+      store = subject?.store ?? MemoryStore()
+      completions = subject?.completions
+      postgres = subject
       sqlite = nil
       self.folder = nil
       return
@@ -38,10 +54,19 @@ final class TransactionScene {
     let subject = try SQLiteSubject(folder.path, options: options)
     self.folder = folder
     sqlite = subject
+    completions = subject.completions
+    postgres = nil
     store = subject.store
   }
 
   deinit { store.close() }
+
+  /// The same store, closed and opened again; nil: it keeps nothing.
+  func again() throws -> TransactionScene? {
+    if kind == .memory { return nil }
+    store.close()
+    return try TransactionScene(kind, folder: folder, schema: postgres?.schema)
+  }
 
   @discardableResult
   func open(_ name: String) throws -> StreamPosition {
@@ -75,8 +100,8 @@ final class TransactionScene {
     case .kept: return entries.map { _ in nil }
     case .pending:
       pending += entries.count
-      try sqlite?.completions.wait(for: pending)
-      return (sqlite?.completions.all.suffix(entries.count) ?? []).map(\.error)
+      try completions?.wait(for: pending)
+      return (completions?.all.suffix(entries.count) ?? []).map(\.error)
     }
   }
 

@@ -39,6 +39,15 @@ struct CombinationTests {
         "is true, but history_size is 0, so there is nothing to recover from"))
   }
 
+  @Test("A clock that could be moved by nobody")
+  func demoClock() {
+    for demo in [#""clock": true"#, #""clock": true, "enabled": false"#] {
+      #expect(refused("{\"demo\": {\(demo)}}", "demo.clock", "is true, but demo.enabled is not"))
+    }
+    #expect(problems(#"{"demo": {"clock": true, "enabled": true}}"#) == ["accepted"])
+    #expect(problems(#"{"demo": {"enabled": true}}"#) == ["accepted"])
+  }
+
   @Test("Pushed joins that nobody makes")
   func joins() {
     #expect(

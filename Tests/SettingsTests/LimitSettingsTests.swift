@@ -49,7 +49,7 @@ struct LimitSettingsTests {
     #expect(try !options(stream).hasUserQuota)
     #expect(try options(stream + #", "user_quota_entries": 7"#).userQuotaEntries == 7)
     let shipped = try load(EmbeddedDefault.json).channels
-    #expect(shipped.namespacesWithQuota == ["receipts", "journal", "favorites"])
+    #expect(shipped.namespacesWithQuota == ["receipts", "journal", "favorites", "site-choice"])
   }
 
   @Test("A quota where nothing is kept, and one that leaves a map's changes out, are mistakes")

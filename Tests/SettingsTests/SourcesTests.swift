@@ -136,6 +136,20 @@ struct SourcesTests {
     #expect(!settings.client.allowAnonymousConnectWithoutToken)
   }
 
+  @Test("The demo is off wherever nobody asks for it; make serve asks, and can be told otherwise")
+  func demoIsOff() throws {
+    #expect(try !Settings.load().demo.enabled && !Settings.load().demo.clock, "fanfare serve without a file")
+    #expect(try !load("{}").demo.enabled && !load("{}").demo.clock, "a file that says nothing of it")
+    for name in ["fanfare.json", "production.json", "split/broker.json", "split/gateway.json"] {
+      let demo = try Settings.load(file: repositoryFile("config/\(name)")).demo
+      #expect(!demo.enabled && !demo.clock, "\(name)")
+    }
+    let makefile = try String(contentsOfFile: repositoryFile("Makefile"), encoding: .utf8)
+    let line = try #require(makefile.split(separator: "\n").first { $0.contains("/fanfare\" serve ") })
+    #expect(line.hasSuffix(" serve --config config/fanfare.json --set demo.enabled=true $(ARGS)"))
+    #expect(makefile.components(separatedBy: "demo.enabled").count == 2, "nothing else turns it on")
+  }
+
   @Test(
     "Every shipped configuration loads",
     arguments: ["fanfare.json", "production.json", "split/broker.json", "split/gateway.json"])
@@ -164,7 +178,7 @@ struct SourcesTests {
     #expect(try load(json) == load("{}"))
     #expect(json.contains(#""ping_interval": "25s""#) && json.contains(#""namespaces": []"#))
     #expect(json.contains(#""webhooks": []"#) && json.contains(#""proxies": {"#))
-    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 21)
+    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 23)
   }
 
   @Test("docs/CONFIGURATION.md is what the table of settings says")

@@ -51,7 +51,7 @@ extension AppWorld {
         leave(phone, following)
       }
     case .answer(let source, let response):
-      if source.connection == Self.folderConnection { return reconciled(response, gateway) }
+      if source.connection == Self.folderConnection { return reconciled(response, to: source.tag, gateway) }
       guard let phone = here.first(where: { $0.connection == source.connection }) else { return }
       if let command = phone.calls.removeValue(forKey: source.tag) {
         answered(command, response, phone)

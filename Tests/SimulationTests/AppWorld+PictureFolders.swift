@@ -15,17 +15,18 @@ extension AppWorld {
     if files.isEmpty { return }
     let command = AppCommand.clique(.picture(.gone(files)))
     let call = BrokerRequest.CallRequest(command, caller: ClientInfo(user: "-", client: ""), isGateways: true)
-    request(.call(call), ofGateway: gateway)
+    folders[gateway].asked[request(.call(call), ofGateway: gateway)] = folders[gateway].kept
   }
 
-  func reconciled(_ response: BrokerResponse, _ gateway: Int) {
+  func reconciled(_ response: BrokerResponse, to tag: UInt64, _ gateway: Int) {
+    let asked = folders[gateway].asked.removeValue(forKey: tag) ?? []
     guard !losesReconciliations, case .result(let data) = response,
       let object = AppOracle.object(data), let gone = object["gone"] as? [String]
     else { return }
     let kept = (object["kept"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
     let fates = gone.map { id in PictureFate(id: id, isGone: true, kept: kept.contains(id) ? [Array(id.utf8)] : []) }
     coverage.pictures.reconciled += decide(fates, at: gateway)
-    for id in folders[gateway].kept where !kept.contains(id) { folders[gateway].kept.remove(id) }
+    for id in asked where !kept.contains(id) { folders[gateway].kept.remove(id) }
   }
 
   func discard(_ told: [PictureFate], at gateway: Int) { coverage.pictures.deleted += decide(told, at: gateway) }

@@ -307,11 +307,14 @@ final class AppWorld {
   }
 
   /// What a gateway asks for itself.
-  func request(_ request: BrokerRequest, ofGateway index: Int) {
+  ///
+  /// - Returns: the tag of its answer.
+  func request(_ request: BrokerRequest, ofGateway index: Int) -> UInt64 {
     nextTag += 1
     let source = RequestSource(loop: 0, connection: Self.folderConnection, tag: nextTag)
     let whole = GatewayRequest(source: source, format: .json, request: request)
     perform(index) { $0.submit(whole, at: self.now, into: &$1) }
+    return nextTag
   }
 }
 

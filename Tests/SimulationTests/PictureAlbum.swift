@@ -188,6 +188,8 @@ struct SimulatedFolder {
   var files: Set<String> = []
   /// Pictures that are gone, and kept for moderators under another name.
   var kept: Set<String> = []
+  /// What was kept when a question was asked, by its tag: the answer says nothing of what is kept since.
+  var asked: [UInt64: Set<String>] = [:]
 }
 
 /// How often each thing happened to pictures, under all seeds together.

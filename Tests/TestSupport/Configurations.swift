@@ -15,6 +15,18 @@ extension SQLiteStore.Options {
   }
 }
 
+extension PostgresStore.Options {
+  /// A lease that outlasts whatever else the machine does.
+  public init(connection: String, schema: String) {
+    self.init(
+      connection: connection, owner: "tests", backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: 64 << 20),
+      metaTTLMilliseconds: 24 * 3_600_000)
+    self.schema = schema
+    leaseMilliseconds = 60_000
+    silenceMilliseconds = 60_000
+  }
+}
+
 extension MemoryStore {
   public convenience init(
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), quotaNamespaces: Set<String> = []

@@ -15,10 +15,14 @@ public enum Need: String, CaseIterable, Sendable {
   case autobahn
   /// Prometheus and its promtool, which read the page of the metrics, the alerts and the configuration.
   case promtool
+  /// PostgreSQL's server, installed, or unpacked by `.ci/setup servers`.
+  case postgresql
   /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
   case proxies
   /// Firefox, which notifications are shown in; where it is installed.
   case firefox
+  /// Chromium, which the demo and the console are opened in; where it is installed, or by `.ci/setup browser`.
+  case chromium
   /// Node, which runs the tests of the client for browsers.
   case node
   /// The compiler of TypeScript, which reads that client's types, installed, or unpacked by `.ci/setup servers`.

@@ -43,10 +43,11 @@ extension LogStore {
     return found
   }
 
-  private var sqlite: SQLiteStore? { ((self as? TroubledStore)?.inner ?? self) as? SQLiteStore }
+  private var sqlite: SQLiteStore? { tailed as? SQLiteStore }
+  private var tailed: TailedStore? { ((self as? TroubledStore)?.inner ?? self) as? TailedStore }
 
   private func isOpen(_ channel: ChannelName) -> Bool {
-    guard let store = sqlite else { return true }
+    guard let store = tailed else { return true }
     return store.isHeld(channel)
   }
 

@@ -18,13 +18,16 @@ struct DocumentTests {
     let text = """
       See `Sources/A.swift`, `Sources/B.swift`, `LICENSE`, `Sources/*.swift` and `make serve`, [here](ROUTE.md),
       [there](../C.md#part), [outside](https://example.com/docs/D.md) and [below](#below).
+      <source media="(prefers-color-scheme: dark)" srcset="dark.png"><img alt="a" src="ROUTE.md">
       ```
       `Sources/E.swift`
       ```
       """
     let present: Set<String> = ["Sources/A.swift", "docs/ROUTE.md"]
     #expect(
-      Markdown(text).brokenPaths(in: "docs/", exists: present.contains) == ["Sources/B.swift", "LICENSE", "C.md"])
+      Markdown(text).brokenPaths(in: "docs/", exists: present.contains) == [
+        "Sources/B.swift", "LICENSE", "C.md", "docs/dark.png",
+      ])
   }
 
   @Test("Every setting that a document quotes is one of docs/CONFIGURATION.md")
@@ -71,6 +74,15 @@ struct DocumentTests {
   func guide() throws {
     let readme = Markdown(try Repository.text("README.md"))
     #expect(Self.missing(from: readme, exists: Repository.exists) == [])
+  }
+
+  @Test("The index leads to every page and every tutorial")
+  func index() throws {
+    let pages = Repository.documents.filter { $0.hasPrefix("docs/") && !$0.hasPrefix("docs/decisions/") }
+      .map { $0.dropFirst(5) }.filter { $0 != "README.md" }
+    let links = Set(Markdown(try Repository.text("docs/README.md")).links.map { $0.prefix { $0 != "#" } })
+    for page in pages { #expect(links.contains(page), "docs/README.md has no link to \(page)") }
+    #expect(pages.count >= 20)
   }
 
   @Test("A document that is missing, or that the README does not lead to, is found")

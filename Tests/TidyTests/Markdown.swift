@@ -6,6 +6,8 @@ struct Markdown {
   private(set) var codeSpans: [String] = []
   /// The targets of links, outside fenced blocks.
   private(set) var links: [String] = []
+  /// The files of pictures that HTML in the text shows, likewise.
+  private(set) var pictures: [String] = []
   /// The lines of fenced blocks.
   private(set) var fencedLines: [String] = []
 
@@ -29,6 +31,11 @@ struct Markdown {
     for piece in prose.components(separatedBy: "](").dropFirst() {
       if let end = piece.firstIndex(of: ")") { links.append(String(piece[..<end])) }
     }
+    for attribute in [" src=\"", " srcset=\""] {
+      for piece in prose.components(separatedBy: attribute).dropFirst() {
+        pictures.append(String(piece.prefix { $0 != "\"" }))
+      }
+    }
   }
 
   // MARK: Paths
@@ -36,14 +43,14 @@ struct Markdown {
   private static let topFolders = ["Sources/", "Tests/", "docs/", "config/", "benchmarks/", ".ci/"]
   private static let topFiles = ["Package.swift", "Makefile", "LICENSE", "README.md", "CHANGELOG.md"]
 
-  /// Code spans and links that name something of the repository which is not there.
+  /// Code spans, links and pictures that name something of the repository which is not there.
   ///
   /// - Parameter folder: where the document stands, with a slash at the end; empty at the top.
   func brokenPaths(in folder: String, exists: (String) -> Bool) -> [String] {
     let named = codeSpans.filter { span in
       Self.topFiles.contains(span) || Self.topFolders.contains { span.hasPrefix($0) } && Self.isPath(span)
     }
-    let linked = links.filter { !$0.contains("://") && !$0.hasPrefix("#") && !$0.hasPrefix("mailto:") }
+    let linked = (links + pictures).filter { !$0.contains("://") && !$0.hasPrefix("#") && !$0.hasPrefix("mailto:") }
       .map { link in Self.resolved(folder + (link.split(separator: "#").first ?? "")) }
     return (named + linked).filter { !exists($0) }
   }

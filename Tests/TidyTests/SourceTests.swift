@@ -86,13 +86,13 @@ struct SourceTests {
 
   /// Who may not import whom, and why: gateway and broker meet on the link alone, and only the broker knows the log.
   private static let forbiddenImports: [String: Set<String>] = [
-    "Gateway": ["Broker", "Log", "SQLite", "Client", "Settings"],
-    "Broker": ["Gateway", "Search", "Client", "Auth", "SQLite", "Settings", "NIOCore", "NIOPosix"],
+    "Gateway": ["Broker", "Log", "SQLite", "FanfareClient", "Settings"],
+    "Broker": ["Gateway", "Search", "FanfareClient", "Auth", "SQLite", "Settings", "NIOCore", "NIOPosix"],
     "Wire": ["ZeroMQ", "Gateway", "Broker", "Log", "Auth", "Settings"],
     "Log": ["Gateway", "Broker", "Search", "ZeroMQ"],
     "Search": ["Gateway", "Broker", "Apps", "ZeroMQ"],
     "Coverage": ["Gateway", "Broker", "Log", "ZeroMQ"],
-    "Client": ["Gateway", "Broker", "Log", "ZeroMQ"],
+    "FanfareClient": ["Gateway", "Broker", "Log", "ZeroMQ"],
   ]
 
   @Test("Gateway and broker know each other by the link alone")
@@ -123,7 +123,8 @@ struct SourceTests {
 
   /// Modules without tests of their own, and what tests them instead.
   private static let testedElsewhere: [String: String] = [
-    "CCurl": "HTTPClientTests", "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests", "CSQLite": "SQLiteTests",
+    "CCurl": "HTTPClientTests", "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests",
+    "CPostgreSQL": "PostgreSQLTests", "CSQLite": "SQLiteTests",
     "CZeroMQ": "ZeroMQTests",
     "ClientProtobuf": "WireTests", "fanfare": "IntegrationTests", "fanfare-bench": "BenchTests",
   ]

@@ -6,7 +6,7 @@ import Testing
 struct JavaScriptTests {
   @Test(
     "They pass in node's own test runner", .skipUnlessStrict(.node, isThere: NodeProgram.executable != nil),
-    arguments: ["machine", "client", "methods", "pictures", "types"])
+    arguments: ["machine", "client", "console", "methods", "pictures", "types"])
   func passes(name: String) async throws {
     let node = try #require(NodeProgram.executable)
     let file = JavaScript.folder.appendingPathComponent("\(name).test.mjs")
@@ -21,7 +21,7 @@ struct JavaScriptTests {
   func files() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: JavaScript.folder.path)
     let tests = names.filter { $0.hasSuffix(".test.mjs") }.sorted()
-    #expect(tests == ["client", "machine", "methods", "pictures", "types"].map { "\($0).test.mjs" })
+    #expect(tests == ["client", "console", "machine", "methods", "pictures", "types"].map { "\($0).test.mjs" })
   }
 
   @Test(

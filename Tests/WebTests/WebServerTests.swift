@@ -20,10 +20,21 @@ struct WebServerTests {
   func scenario(name: String) async throws { try await run(name) }
 
   @Test(
+    "The chat of docs/tutorials/chat-in-fifty-lines.md: two people, over kill -9, and somebody who comes later",
+    .skipUnlessStrict(.node, isThere: NodeProgram.executable != nil))
+  func chat() async throws { try await run("chat") }
+
+  @Test(
     "Beside the official centrifuge-js: each sees all of the other, in the same order, over kill -9 too",
     .skipUnlessStrict(
       .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
   func official() async throws { try await run("official") }
+
+  @Test(
+    "The JavaScript of docs/SDKS.md, with the official centrifuge-js",
+    .skipUnlessStrict(
+      .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
+  func sdks() async throws { try await run("sdks") }
 
   private func run(_ name: String) async throws {
     let node = try #require(NodeProgram.executable)

@@ -10,6 +10,7 @@ import time
 
 from wire import SECRET
 
+PROGRAM = os.environ.get("FANFARE_PROGRAM", ".build/release/fanfare")
 OPEN = {"allow_subscribe_for_client": True, "allow_publish_for_client": True}
 KEPT = {"history_size": 100, "history_ttl": "1h", "allow_history_for_client": True}
 NAMESPACES = [
@@ -41,6 +42,11 @@ def settings(folder, changes):
     return tree
 
 
+def plain_environment():
+    """The server takes a variable of its own prefix that it does not know for a mistake."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("FANFARE_")}
+
+
 @dataclasses.dataclass
 class Target:
     """What a client needs to know of the server."""
@@ -54,23 +60,23 @@ class Server:
     """One process of the server that was built, with a data folder of its own."""
 
     def __init__(self, folder, changes):
-        program = os.environ.get("FANFARE_PROGRAM", ".build/release/fanfare")
         tree = settings(folder, changes)
         file = os.path.join(folder, "fanfare.json")
         with open(file, "w", encoding="utf-8") as output:
             json.dump(tree, output)
         self.log_file = os.path.join(folder, "log.txt")
-        # The server takes a variable of its own prefix that it does not know for a mistake.
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("FANFARE_")}
         with open(self.log_file, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([program, "serve", "--config", file], stderr=log, env=environment)
+            self.process = subprocess.Popen([PROGRAM, "serve", "--config", file], stderr=log,
+                                            env=plain_environment())
         endpoints = os.path.join(folder, "data", "endpoints.json")
         while not os.path.exists(endpoints):
             if self.process.poll() is not None:
                 sys.exit(f"the server did not start: {self.log}")
             time.sleep(0.05)
         with open(endpoints, encoding="utf-8") as source:
-            port = int(json.load(source)["websocket"].split(":")[2].split("/")[0])
+            places = json.load(source)
+        port = int(places["websocket"].split(":")[2].split("/")[0])
+        self.admin_port = int(places["admin"].split(":")[2].split("/")[0])
         self.target = Target(port, tree["server"].get("tls", {}).get("enabled", False), folder)
 
     @property

@@ -104,7 +104,7 @@ extension BrokerCore {
   private func revocation(
     _ request: BrokerRequest.RevokeRequest, at time: BrokerTime
   ) throws(ClientError) -> Revocation {
-    let now = time.wall / 1000
+    let now = time.tokenSeconds
     let standardEnd = configuration.maximumTokenLifetime > 0 ? now + configuration.maximumTokenLifetime : Int64.max
     let end = request.expiresAt ?? standardEnd
     guard end > now else {
@@ -173,7 +173,7 @@ extension BrokerCore {
       return
     }
     log.lastSweep = turn.time.monotonic
-    for revocation in log.table.expired(at: turn.time.wall / 1000, limit: Self.expiriesPerTurn) {
+    for revocation in log.table.expired(at: turn.time.tokenSeconds, limit: Self.expiriesPerTurn) {
       guard let offset = log.state.sequencer.peek() else { return }
       log.table.remove(revocation)
       let change = KeyChange(key: revocation.key, removed: true)

@@ -11,7 +11,7 @@ extension BrokerCore {
     switch request {
     case .suspend(let user, let until, let reason):
       try check(user, "user")
-      if let until, until <= turn.time.wall / 1000 {
+      if let until, until <= turn.time.tokenSeconds {
         throw .badRequest.saying("expire_at is in the past; leave it out to suspend until it is lifted")
       }
       let suspension = Revocation(.suspended(user, reason: reason), expiresAt: until ?? .max)

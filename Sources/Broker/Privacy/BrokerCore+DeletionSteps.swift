@@ -130,7 +130,7 @@ extension BrokerCore {
   ///
   /// - Returns: the orders that gateways have to confirm.
   private func bar(_ jobs: [UserDeletions.Job], in turn: inout Turn) -> [UInt64] {
-    let now = turn.time.wall / 1000
+    let now = turn.time.tokenSeconds
     var bars: [Revocation] = []
     for job in jobs {
       if job.isBanned {

@@ -12,8 +12,8 @@ struct CoverageMarks {
   /// Milliseconds between two passes.
   static let pause: Int64 = 5_000
 
-  /// Channels that this round has still to look at.
-  private var rest: ArraySlice<ChannelName> = []
+  /// Where the next channel stands that this round has to look at (``Hub/channel(at:)``).
+  private var place = 0
   /// The newest publication of a channel when all of its subscribers were noted to have it, in the round before.
   private var noted: [ChannelName: UInt64] = [:]
   /// The same, in this round.
@@ -27,12 +27,13 @@ struct CoverageMarks {
   mutating func pass(
     in hub: Hub, isWanted: (ChannelName) -> Bool, note: (SessionDriver, ChannelName, CoverageReach) -> Void
   ) {
-    if rest.isEmpty {
+    if hub.channel(at: place) == nil {
       (noted, noting) = (noting, [:])
-      rest = hub.channelNames[...]
+      place = 0
     }
     var left = Self.step
-    while left > 0, let channel = rest.popFirst() {
+    while left > 0, let channel = hub.channel(at: place) {
+      place += 1
       left -= 1
       let newest = hub.newest(on: channel)
       guard newest > 0, isWanted(channel) else { continue }

@@ -11,6 +11,9 @@ final class Hub {
   }
 
   private var channels: [ChannelName: HubChannel] = [:]
+  /// The channels' names, so that a walk through a hundred thousand of them goes from place to place: a copy of a
+  /// dictionary's keys would take milliseconds in which nobody's message moves. The last takes the place of one that goes.
+  private var names: [ChannelName] = []
   private let tallies: DeliveryTallies
   /// Sessions on channels, a session once for each of its channels.
   var subscriptions: Int { tallies.subscriptions }
@@ -52,7 +55,7 @@ final class Hub {
       if mutation == .ignoresHolds { isHeld = false }
       if mutation == .forgetsDetaches { leave(session, channel) }
     #endif
-    var entry = channels[channel] ?? HubChannel(tallies.tally(of: channel))
+    var entry = channels[channel] ?? makeChannel(channel)
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tally = entry.tally
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel), tally) }
@@ -66,6 +69,19 @@ final class Hub {
     if let own = seat.own { filters.add(own, to: channel) }
     channels[channel] = entry
     if isHeld { held[session.id, default: []].append(channel) }
+  }
+
+  private func makeChannel(_ channel: ChannelName) -> HubChannel {
+    names.append(channel)
+    return HubChannel(tallies.tally(of: channel), place: names.count - 1)
+  }
+
+  /// Takes a channel's name out that nobody is on any more.
+  private func removeName(at place: Int) {
+    let last = names.removeLast()
+    guard place < names.count else { return }
+    names[place] = last
+    channels[last]?.place = place
   }
 
   private func lane(of channel: ChannelName) -> Lane { namespaces.options(for: channel)?.lane ?? .publications }
@@ -93,7 +109,7 @@ final class Hub {
     if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
     entry.vacate(session.format, seat)
-    if !entry.isEmpty { channels[channel] = entry }
+    if entry.isEmpty { removeName(at: entry.place) } else { channels[channel] = entry }
     held[session.id]?.removeAll { $0 == channel }
     dropCarried(for: session) { $0.channel == channel }
   }
@@ -195,7 +211,17 @@ final class Hub {
   func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
 
   /// The channels that somebody here is on, in any order.
-  var channelNames: [ChannelName] { Array(channels.keys) }
+  var channelNames: [ChannelName] { names }
+
+  /// The channel in a place, for walks that go through all of them over many passes; nil: there are fewer. Between passes
+  /// the last channel may take an earlier place, so that a walk may miss it.
+  func channel(at place: Int) -> ChannelName? { place < names.count ? names[place] : nil }
+
+  /// How many are on a channel, and ``HubChannel/takeDeliveredBytes()``.
+  func takeTraffic(on channel: ChannelName) -> (clients: Int, bytes: UInt64) {
+    guard let entry = channels[channel] else { return (0, 0) }
+    return (entry.sessionCount, entry.takeDeliveredBytes())
+  }
 
   func clientCount(on channel: ChannelName) -> Int { channels[channel]?.sessionCount ?? 0 }
 

@@ -4,6 +4,8 @@ import Wire
 struct HubChannel {
   /// What is counted of the channel's namespace.
   let tally: DeliveryTally
+  /// Where the channel's name stands among those of all channels (``Hub/names``).
+  var place: Int
   private var json: Tape?
   private var protobuf: Tape?
   /// Joins and leaves, for those who asked for them.
@@ -12,7 +14,10 @@ struct HubChannel {
   /// Nil where nobody has a filter, as on most channels.
   private(set) var filtered: FilteredTapes?
 
-  init(_ tally: DeliveryTally) { self.tally = tally }
+  init(_ tally: DeliveryTally, place: Int) {
+    self.tally = tally
+    self.place = place
+  }
 
   var isEmpty: Bool {
     json == nil && protobuf == nil && jsonPresence == nil && protobufPresence == nil && filtered == nil
@@ -106,6 +111,17 @@ struct HubChannel {
     let plain = (json?.sessions.count ?? 0) + (protobuf?.sessions.count ?? 0)
     guard let filtered else { return plain }
     return filtered.allTapes.reduce(plain) { $0 + $1.sessions.count }
+  }
+
+  /// Bytes that went to the channel's subscribers since this was asked last, as if nobody lagged: what was put on each
+  /// tape, times its subscribers. Nothing is counted for it on the way: a tape knows how long it is.
+  func takeDeliveredBytes() -> UInt64 {
+    var bytes: UInt64 = 0
+    func take(_ tape: Tape) { bytes &+= tape.takeNewBytes() &* UInt64(tape.seats.count) }
+    if let json { take(json) }
+    if let protobuf { take(protobuf) }
+    if let filtered { for tape in filtered.allTapes { take(tape) } }
+    return bytes
   }
 
   var positionedSessions: [SessionDriver] {

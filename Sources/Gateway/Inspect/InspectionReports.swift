@@ -177,12 +177,4 @@ extension Hub {
     }
     return nil
   }
-
-  /// Bytes that went to the channel's subscribers since this was asked last, as if nobody lagged: what was put on each
-  /// tape, times its subscribers. Nothing is counted for it on the way: a tape knows how long it is.
-  func takeDeliveredBytes(on channel: ChannelName) -> UInt64 {
-    var bytes: UInt64 = 0
-    for tape in publicationTapes(of: channel) { bytes &+= tape.takeNewBytes() &* UInt64(tape.seats.count) }
-    return bytes
-  }
 }

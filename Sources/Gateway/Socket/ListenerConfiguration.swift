@@ -57,6 +57,8 @@ public struct ListenerConfiguration: Sendable {
   var forwardedHeaders: [String] = []
   /// Nil: there are no pictures here.
   public var pictures: PictureService?
+  /// Nil: the demo is off.
+  var demo: DemoService?
 
   public init(
     host: String, port: Int, backlog: Int32, maxConnections: Int, admission: AdmissionLimits,

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import TLS
 import Wire
+import ZeroMQ
 
 /// Answers the one request of a connection, or turns it into a WebSocket and leaves.
 final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -22,6 +23,8 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var upgrade: RequestDecision.Upgrade?
   /// What is kept of the request for the backend.
   private var forwardedHeaders: [BackendHeader] = []
+  /// What the demo is asked for, and what has come of the body; nil where the request is another.
+  private var form: (asks: DemoService.Form, body: ByteBuffer)?
   private var isAnswered = false
 
   init(
@@ -75,8 +78,13 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     if isAnswered { return }
     switch unwrapInboundIn(data) {
     case .head(let head): decide(head, context: context)
-    case .body: break
+    case .body(let bytes):
+      // The decoder lets no more through than the length that was looked at with the head.
+      form?.body.writeImmutableBuffer(bytes)
     case .end:
+      if let form, let demo = listener.configuration.demo {
+        answer(form.asks, Array(form.body.readableBytesView), demo, context: context)
+      }
       // The upgrade waits for this part: the decoder would still send it to whoever stood behind it by then.
       if let upgrade { switchProtocols(upgrade, context: context) }
     }
@@ -109,7 +117,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     let decision = RequestDecision(
       head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
       isDraining: listener.isDraining,
-      pictures: listener.configuration.pictures?.sizes)
+      pictures: listener.configuration.pictures?.sizes, demo: listener.configuration.demo)
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade):
@@ -117,6 +125,27 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
       let names = listener.configuration.forwardedHeaders
       if !names.isEmpty { forwardedHeaders = ForwardedHeaders.chosen(names, from: head.headers) }
     case .pictures(let request): passOn(request, context: context)
+    case .demo(let asks): form = (asks, ByteBuffer())
+    }
+  }
+
+  private func answer(
+    _ form: DemoService.Form, _ body: [UInt8], _ demo: DemoService, context: ChannelHandlerContext
+  ) {
+    let now = Int64(MonotonicClock.now() / 1_000_000)
+    switch form {
+    case .signIn: answer(demo.signIn(body, from: slot.address, at: now), context: context)
+    case .clock(let token):
+      let (handler, eventLoop) = (NIOLoopBound((self, context), eventLoop: context.eventLoop), context.eventLoop)
+      let address = slot.address
+      Task {
+        let reply = await demo.moveClock(body, token: token, from: address, at: now)
+        eventLoop.execute {
+          let (handler, context) = handler.value
+          // The client may be gone by now, or have been told that it was too slow.
+          if !handler.isAnswered { handler.answer(reply, context: context) }
+        }
+      }
     }
   }
 

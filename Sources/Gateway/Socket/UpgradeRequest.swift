@@ -7,6 +7,8 @@ enum RequestDecision: Equatable {
   case reply(HTTPReply)
   case upgrade(Upgrade)
   case pictures(PictureRequest)
+  /// A request of the demo's, whose body is still to come.
+  case demo(DemoService.Form)
 
   struct Upgrade: Equatable {
     var format: WireFormat
@@ -21,9 +23,10 @@ extension RequestDecision {
   /// - Parameters:
   ///   - bytesAfterHead: bytes that came in the same read, behind the head.
   ///   - pictures: the largest of each app; nil where no pictures are taken in.
+  ///   - demo: nil where it is off.
   init(
     _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
-    pictures: PictureSizes? = nil
+    pictures: PictureSizes? = nil, demo: DemoService? = nil
   ) {
     do {
       let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -33,6 +36,10 @@ extension RequestDecision {
         self = try Self.decidePictures(
           head, for: purpose, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins,
           isDraining: isDraining, maximumBytes: maximumBytes)
+        return
+      }
+      if let demo, let path = parts.first, DemoService.isDemo(path) {
+        self = try Self.decideDemo(head, path: path, demo, isDraining: isDraining)
         return
       }
       self = try Self.decide(
@@ -75,6 +82,16 @@ extension RequestDecision {
       Upgrade(
         format: subprotocol == "centrifuge-protobuf" || (subprotocol == nil && asksProtobuf) ? .protobuf : .json,
         subprotocol: subprotocol, key: key))
+  }
+
+  private static func decideDemo(
+    _ head: HTTPRequestHead, path: Substring, _ demo: DemoService, isDraining: Bool
+  ) throws(Refusal) -> RequestDecision {
+    try checkFraming(head)
+    switch demo.decide(head, path: path, host: try checkHost(head)) {
+    case .reply(let reply): return .reply(reply)
+    case .form(let form): return isDraining ? .reply(.draining) : .demo(form)
+    }
   }
 
   private static func decidePictures(

@@ -3,7 +3,7 @@ import Wire
 
 /// Reads on a connection of its own. A read sees everything that was committed before it began: what the journal still
 /// has comes from memory, and is asked for before the tables are (``UnfoldedJournal``).
-struct ChannelReader {
+struct ChannelReader: JobReader {
   /// A channel's row.
   struct Row {
     var id: Int64
@@ -15,6 +15,10 @@ struct ChannelReader {
 
   let connection: DatabaseConnection
   let journal: UnfoldedJournal
+
+  func read(_ job: ReadJob) -> ReadJob.Found { job.read(from: self) }
+
+  func close() { try? connection.close() }
 
   func row(of channel: ChannelName) throws -> Row? {
     while true {

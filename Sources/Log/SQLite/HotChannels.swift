@@ -21,9 +21,11 @@ struct HotChannels {
   /// Tails that are looked at for each publication while memory is short: some may hold nothing that can be dropped.
   static let evictionsPerStep = 8
 
-  init(bytesLimit: Int, clock: Int64) {
+  /// - Parameter former: channels that are all forgotten: none of their places is given out again.
+  init(bytesLimit: Int, clock: Int64, after former: HotChannels? = nil) {
     self.bytesLimit = bytesLimit
     self.clock = clock
+    lives = former?.lives ?? 0
   }
 
   var count: Int { byName.count }
@@ -31,7 +33,7 @@ struct HotChannels {
   subscript(name: ChannelName) -> HotChannel? { byName[name] }
   /// Nil where the channel that had the place was let go.
   subscript(place: HotPlace) -> HotChannel? {
-    guard let channel = slots[place.slot], channel.place == place else { return nil }
+    guard place.slot < slots.count, let channel = slots[place.slot], channel.place == place else { return nil }
     return channel
   }
 

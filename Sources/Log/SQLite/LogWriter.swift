@@ -146,6 +146,7 @@ final class LogWriter: @unchecked Sendable {
       case .erase(let question):
         commitRun()
         erase(question)
+      case .resume: preconditionFailure("nobody else can take the channels of a folder that is locked")
       case .intercept(let body):
         commitRun()
         beforeCommit = body
@@ -367,7 +368,7 @@ final class LogWriter: @unchecked Sendable {
 extension LogError {
   /// Whether the error says that the channel does not stand where it was thought to, or was given what it cannot hold:
   /// it is read from disk again.
-  fileprivate var isOfOneChannel: Bool {
+  var isOfOneChannel: Bool {
     switch self {
     case .notContiguous, .rejected: true
     default: false
@@ -377,7 +378,7 @@ extension LogError {
 
 extension ArraySlice<QueuedEntry> {
   /// The index at which the entries can be cut in two without parting a transaction; nil where they cannot.
-  fileprivate var middle: Int? {
+  var middle: Int? {
     var index = startIndex
     var last: Int?
     while index < endIndex {

@@ -105,17 +105,38 @@ enum ReadJob: Sendable {
   }
 
   private static func warm(_ warmth: Warmth, of id: Int64, _ reader: ChannelReader) throws -> WarmPublications {
-    var warm = WarmPublications(through: warmth.span.upperBound)
-    var (bytes, count, isFull) = (0, 0, false)
+    var tail = WarmTail(warmth)
     try reader.publications(of: id, in: warmth.span, limit: warmth.count, reverse: true, notBefore: .min) {
-      count += 1
-      bytes += $0.cost
-      isFull = bytes > warmth.bytes || $0.offset != warmth.span.upperBound - UInt64(warm.publications.count)
-      if !isFull { warm.publications.append($0) }
-      return !isFull
+      tail.add($0)
     }
-    warm.isAll = !isFull && count < warmth.count
-    return warm
+    return tail.found
+  }
+}
+
+/// Gathers what fits into a channel's tail, from the newest on.
+struct WarmTail {
+  private let warmth: ReadJob.Warmth
+  private var warm: ReadJob.WarmPublications
+  private var (bytes, count, isFull) = (0, 0, false)
+
+  init(_ warmth: ReadJob.Warmth) {
+    self.warmth = warmth
+    warm = ReadJob.WarmPublications(through: warmth.span.upperBound)
+  }
+
+  /// - Returns: whether the next one may fit.
+  mutating func add(_ publication: Publication) -> Bool {
+    count += 1
+    bytes += publication.cost
+    isFull = bytes > warmth.bytes || publication.offset != warmth.span.upperBound - UInt64(warm.publications.count)
+    if !isFull { warm.publications.append(publication) }
+    return !isFull
+  }
+
+  var found: ReadJob.WarmPublications {
+    var found = warm
+    found.isAll = !isFull && count < warmth.count
+    return found
   }
 }
 
@@ -131,4 +152,12 @@ struct ReadRequest: Sendable {
   var purpose: Purpose
   /// Deletions of rows that were over when the job was given (``ChannelUpkeep/deletions``).
   var deletions: Int
+  /// How often the channels had been lost when the job was given (``TailedStore/terms``).
+  var terms = 0
+}
+
+/// Answers jobs, on a thread of its own.
+protocol JobReader: Sendable {
+  func read(_ job: ReadJob) -> ReadJob.Found
+  func close()
 }

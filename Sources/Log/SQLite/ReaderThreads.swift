@@ -1,5 +1,4 @@
 import Foundation
-import SQLite
 import Synchronization
 
 /// Threads that read from the database, so that nobody who decides waits for it: each with a connection of its own.
@@ -16,7 +15,7 @@ final class ReaderThreads: Sendable {
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
-  private let readers: [ChannelReader]
+  private let readers: [any JobReader]
   private let hasThreads: Bool
   private let done: @Sendable (ReadRequest, ReadJob.Found) -> Void
 
@@ -25,7 +24,7 @@ final class ReaderThreads: Sendable {
   ///   - isStepped: there are no threads: whoever calls ``step(_:)`` stands for them.
   ///   - done: called with what was found, on the thread that found it.
   init(
-    _ readers: [ChannelReader], isStepped: Bool, done: @escaping @Sendable (ReadRequest, ReadJob.Found) -> Void
+    _ readers: [any JobReader], isStepped: Bool, done: @escaping @Sendable (ReadRequest, ReadJob.Found) -> Void
   ) {
     self.readers = readers
     self.done = done
@@ -50,11 +49,11 @@ final class ReaderThreads: Sendable {
     state.withLock { $0.isClosed ? nil : $0.waiting.popFirst() }
   }
 
-  private func work(_ reader: ChannelReader) {
+  private func work(_ reader: any JobReader) {
     while true {
       wake.wait()
       if state.withLock({ $0.isClosed }) { return }
-      if let request = next() { done(request, request.job.read(from: reader)) }
+      if let request = next() { done(request, reader.read(request.job)) }
     }
   }
 
@@ -64,7 +63,7 @@ final class ReaderThreads: Sendable {
   func step(_ limit: Int) -> Bool {
     var left = limit
     while left > 0, let request = next() {
-      done(request, request.job.read(from: readers[0]))
+      done(request, readers[0].read(request.job))
       left -= 1
     }
     return left < limit
@@ -82,6 +81,6 @@ final class ReaderThreads: Sendable {
       for _ in readers { wake.signal() }
       for _ in readers { ended.wait() }
     }
-    for reader in readers { try? reader.connection.close() }
+    for reader in readers { reader.close() }
   }
 }

@@ -34,15 +34,6 @@ private struct SQLiteScan: LogScan {
     }
   }
 
-  func oldest(of id: Int64) throws(LogError) -> UInt64? {
-    var oldest: UInt64?
-    try publications(of: id, in: 0...UInt64(Int64.max), limit: 1, notBefore: .min) {
-      oldest = $0.offset
-      return false
-    }
-    return oldest
-  }
-
   func close() throws(LogError) { try asking { try reader.connection.close() } }
 
   private func asking<Answer>(_ body: () throws -> Answer) throws(LogError) -> Answer {

@@ -17,6 +17,8 @@ struct StoreMeta {
   /// ``Epoch/derived(from:generation:durability:name:)``).
   var seed: String
 
+  var epochs: EpochParts { EpochParts(seed: seed, era: era, run: run) }
+
   init(_ db: Database) throws {
     sequence = UInt64(bitPattern: try db.integer("SELECT value FROM meta WHERE key = 'sequence'") ?? 0)
     isClean = try db.integer("SELECT value FROM meta WHERE key = 'clean'") == 1

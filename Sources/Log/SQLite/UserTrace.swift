@@ -18,7 +18,7 @@ struct UserTrace: Sendable {
   /// is left out here is left on the disk.
   let contents: [String]
   let after: TracePosition
-  private let patterns: PatternSet
+  let patterns: PatternSet
 
   init(users: [String], contents: [String], after: TracePosition) {
     sought = SoughtUsers(users)

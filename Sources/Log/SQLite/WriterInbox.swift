@@ -17,6 +17,8 @@ enum WriterWork: Sendable {
   case scrub
   /// Part of deleting a user's data, which the store is told the end of.
   case erase(ErasureQuestion)
+  /// The store knows that it has lost the channels: what comes after this is of a later time.
+  case resume
   /// Runs on the writer's connection. For tests: they cause faults this way.
   case runInTest(@Sendable (Database) throws -> Void, Reply<Void>)
   /// Runs before each commit of entries from now on, and may fail it. For tests.
@@ -37,6 +39,10 @@ enum WriterOutcome: Sendable {
   case removed(LogQuestion, Result<UInt64, LogError>)
   case erased(ErasureQuestion, LogError?)
   case looked(ChannelSweep.Found)
+  /// Another broker keeps the channels. The writer takes no entries until the store has told it to resume.
+  case lost
+  /// The channels are this store's again.
+  case regained(EpochParts)
   /// The rows are gone, or the disk refused.
   case deleted
   /// What users keep has changed.
@@ -52,7 +58,7 @@ extension WriterOutcome {
   /// Whether the broker waits for the outcome; the other outcomes are taken along with the next question or entry.
   fileprivate var isWaitedFor: Bool {
     switch self {
-    case .read, .removed, .erased: true
+    case .read, .removed, .erased, .lost, .regained: true
     case .looked(let found): !found.due.isEmpty
     case .deleted, .quotas, .committed, .failed: false
     }
@@ -317,6 +323,8 @@ final class WriterInbox: Sendable {
   }
 
   var isRefusing: Bool { state.withLock { $0.isRefusing } }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// - Parameter error: why entries that may not use the reserve are refused; nil: there is room.
   /// - Returns: whether there was no room before.

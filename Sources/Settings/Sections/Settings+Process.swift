@@ -47,16 +47,42 @@ extension Settings {
 
   public struct Log: Sendable, Equatable {
     public enum Format: String, Sendable, CaseIterable { case text, json }
+    public enum Engine: String, Sendable, CaseIterable { case sqlite, postgres }
+
+    /// The database server that keeps the log, where ``Log/engine`` is `postgres`.
+    public struct Postgres: Sendable, Equatable {
+      @Setting public var connection: String
+      @Setting public var schema: String
+
+      init(_ declare: inout SettingDeclarations) {
+        _connection = declare.text(
+          "connection", "",
+          "Where the server is, as libpq takes it: `postgresql://user@host:5432/database`, or `host=… user=… dbname=…`. A "
+            + "password is better kept in a file that libpq reads (`passfile=…`).",
+          isSecret: true)
+        _schema = declare.text(
+          "schema", "fanfare",
+          "The schema of the log's tables, made where it is missing: up to 40 of a-z, 0-9 and `_`. One broker at a time "
+            + "keeps the log of a schema.")
+      }
+    }
 
     /// The least severe level that is logged, by its name in swift-log.
     @Setting public var level: String
     @Setting public var format: Format
+    @Setting public var engine: Engine
+    public var postgres: Postgres
 
     init(_ declare: inout SettingDeclarations) {
       _level = declare.choice(
         "level", "info", among: ["trace", "debug", "info", "notice", "warning", "error", "critical"], named: \.self,
         "Least severe message that is logged.")
       _format = declare.choice("format", .text, "One line of text or one JSON object a message.")
+      _engine = declare.choice(
+        "engine", .sqlite,
+        "What keeps the publications of `relaxed` and `durable` channels and the apps' records: a file in "
+          + "`data.directory`, or a PostgreSQL server ([POSTGRESQL.md](POSTGRESQL.md)).")
+      postgres = declare.section("postgres", Postgres.init)
     }
   }
 }

@@ -149,13 +149,54 @@ public struct TopFindings: Sendable, Equatable {
     cut()
   }
 
+  // MARK: Making the lists
+
+  /// Puts a channel in its place, if it is among the first. The lists must be in order, as they always are here.
+  public mutating func note(_ channel: Channel) { Self.note(channel, in: &channels, Self.isBefore) }
+
+  public mutating func note(slow client: Client) { Self.note(client, in: &slowest, Self.isSlower) }
+
+  public mutating func note(busy client: Client) { Self.note(client, in: &busiest, Self.isBusier) }
+
+  /// Whether a client for whom so much waits belongs among the slowest: all others need not be looked at further.
+  public func isSlow(_ waitingBytes: UInt64, _ client: String) -> Bool {
+    guard waitingBytes > 0 else { return false }
+    guard slowest.count >= Self.most, let last = slowest.last else { return true }
+    return waitingBytes == last.waitingBytes ? client < last.client : waitingBytes > last.waitingBytes
+  }
+
+  /// Whether a client with so many subscriptions belongs among the busiest.
+  public func isBusy(_ subscriptions: UInt64, _ client: String) -> Bool {
+    guard busiest.count >= Self.most, let last = busiest.last else { return true }
+    return subscriptions == last.subscriptions ? client < last.client : subscriptions > last.subscriptions
+  }
+
+  private static func note<One>(_ one: One, in list: inout [One], _ isBefore: (One, One) -> Bool) {
+    if list.count >= most, let last = list.last, !isBefore(one, last) { return }
+    let place = list.firstIndex { isBefore(one, $0) } ?? list.count
+    list.insert(one, at: place)
+    if list.count > most { list.removeLast() }
+  }
+
+  private static func isBefore(_ a: Channel, _ b: Channel) -> Bool {
+    if a.bytesPerSecond != b.bytesPerSecond { return a.bytesPerSecond > b.bytesPerSecond }
+    if a.subscribers != b.subscribers { return a.subscribers > b.subscribers }
+    return a.channel.string < b.channel.string
+  }
+
+  private static func isSlower(_ a: Client, _ b: Client) -> Bool {
+    a.waitingBytes == b.waitingBytes ? a.client < b.client : a.waitingBytes > b.waitingBytes
+  }
+
+  private static func isBusier(_ a: Client, _ b: Client) -> Bool {
+    a.subscriptions == b.subscriptions ? a.client < b.client : a.subscriptions > b.subscriptions
+  }
+
   /// Sorts, and keeps the first.
   public mutating func cut() {
-    channels.sort {
-      ($1.bytesPerSecond, $1.subscribers, $0.channel.string) < ($0.bytesPerSecond, $0.subscribers, $1.channel.string)
-    }
-    slowest.sort { ($1.waitingBytes, $0.client) < ($0.waitingBytes, $1.client) }
-    busiest.sort { ($1.subscriptions, $0.client) < ($0.subscriptions, $1.client) }
+    channels.sort(by: Self.isBefore)
+    slowest.sort(by: Self.isSlower)
+    busiest.sort(by: Self.isBusier)
     if channels.count > Self.most { channels.removeLast(channels.count - Self.most) }
     if slowest.count > Self.most { slowest.removeLast(slowest.count - Self.most) }
     if busiest.count > Self.most { busiest.removeLast(busiest.count - Self.most) }

@@ -1,10 +1,8 @@
 import ArgumentParser
 import Auth
-import Client
+import FanfareClient
 import Foundation
-import NIOCore
 import Settings
-import TLS
 import Wire
 
 struct SubscribeCommand: AsyncParsableCommand {
@@ -56,8 +54,11 @@ struct SubscribeCommand: AsyncParsableCommand {
       let user = user
       clientOptions.tokenProvider = { try minter.connectionToken(user: user, expiresIn: 3600) }
     }
-    if url.hasPrefix("wss:") { clientOptions.tls = try tls(to: url) }
-    let client = try RealtimeClient(url: url, token: token ?? "", options: clientOptions)
+    clientOptions.certificateAuthorities = ca
+    let client: RealtimeClient
+    do { client = try RealtimeClient(url: url, token: token ?? "", options: clientOptions) } catch {
+      throw Complaint("\(error)")
+    }
     let watcher = Task { await report(client) }
     defer { watcher.cancel() }
     do { try await client.connect() } catch { throw Complaint("\(url): \(error)") }
@@ -70,16 +71,6 @@ struct SubscribeCommand: AsyncParsableCommand {
   private static func localURL(_ settings: Settings) -> String {
     Endpoints.websocket(in: settings.data.directory)
       ?? "ws://127.0.0.1:\(settings.server.port)/connection/websocket"
-  }
-
-  private func tls(to url: String) throws -> @Sendable (any Channel) throws -> any ChannelHandler {
-    guard let host = URL(string: url)?.host else { throw ValidationError("--url \(url): there is no host in it") }
-    do throws(TLSError) {
-      let context = try TLSContext.client(trust: ca.map { .authorities(path: $0) } ?? .system)
-      return { _ in try context.makeClientHandler(serverName: host) }
-    } catch {
-      throw Complaint("TLS: \(error)")
-    }
   }
 
   private func follow(_ client: RealtimeClient, _ minter: TokenMinter?) async throws {

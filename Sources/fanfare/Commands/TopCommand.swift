@@ -1,7 +1,6 @@
 import ArgumentParser
 import Console
 import Foundation
-import HTTPClient
 import Settings
 import Wire
 import ZeroMQ
@@ -82,21 +81,13 @@ struct TopCommand: AsyncParsableCommand {
 
 /// Looks at the metrics of all processes and at what the gateways tell.
 final class TopLooker {
-  private static let pageBytes = 16 << 20
-
   private let services: ServiceOptions
   private let addresses: [String]
-  private let http: HTTPClient
+  private let reader = MetricsReader("top", timeoutMilliseconds: 5000)
 
   init(_ services: ServiceOptions, metrics: [String]) throws {
     self.services = services
     addresses = try metrics.isEmpty ? [Self.local(try services.settings.load())] : metrics
-    // What is read is the operator's own, wherever it stands.
-    http = HTTPClient(
-      HTTPClient.Limits(
-        connections: 16, connectionsPerHost: 2, waiting: 256, replyBytes: Self.pageBytes, allowsPrivateAddresses: true,
-        certificateAuthorities: nil),
-      name: "top", userAgent: "fanfare-top/\(Fanfare.version)")
   }
 
   /// The local server's metrics, at the address that it wrote down when it started.
@@ -109,14 +100,9 @@ final class TopLooker {
   }
 
   func look() async throws -> TopSnapshot {
-    var pages: [MetricsPage] = []
-    var troubles: [String] = []
-    for address in addresses {
-      switch await page(at: address) {
-      case .success(let page): pages.append(page)
-      case .failure(let error): troubles.append("\(address): \(error)")
-      }
-    }
+    let looked = await reader.pages(at: addresses)
+    let pages = looked.pages.map { MetricsPage($0) }
+    var troubles = looked.troubles
     if pages.isEmpty, let trouble = troubles.first { throw Complaint(trouble) }
     var snapshot = TopSnapshot(at: Double(MonotonicClock.now()) / 1e9, pages: pages)
     do {
@@ -129,17 +115,5 @@ final class TopLooker {
     return snapshot
   }
 
-  private func page(at address: String) async -> Result<MetricsPage, Complaint> {
-    let call = HTTPCall(method: "GET", url: address, headers: [], body: [], timeoutMilliseconds: 5000)
-    let reply = await withCheckedContinuation { continuation in http.send(call) { continuation.resume(returning: $0) } }
-    switch reply {
-    case .failure(let error): return .failure(Complaint("\(error)"))
-    case .success(let reply) where reply.status != 200:
-      return .failure(
-        Complaint("the answer has status \(reply.status); name a process's metrics, http://HOST:9000/metrics"))
-    case .success(let reply): return .success(MetricsPage(String(decoding: reply.body, as: UTF8.self)))
-    }
-  }
-
-  func close() { http.close() }
+  func close() { reader.close() }
 }

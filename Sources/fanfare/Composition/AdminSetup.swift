@@ -18,17 +18,18 @@ enum AdminSetup {
   /// Nil where the port is switched off.
   ///
   /// - Parameters:
-  ///   - desk: nil where there is no broker in this process, and so no server API.
+  ///   - api: nil where there is no broker in this process.
+  ///   - console: nil where it is switched off.
   ///   - gateway: nil where there is none in this process.
   ///   - metrics: what all parts of the process count.
   static func server(
-    for settings: Settings, desk: ServiceDesk?, gateway: GatewayServer?, metrics: PrometheusRegistry,
-    audit: Audit, logger: Logger
-  ) throws -> AdminServer? {
+    for settings: Settings, api: ServerAPI?, console: WebConsole?, desk: ServiceDesk?, gateway: GatewayServer?,
+    metrics: PrometheusRegistry, logger: Logger
+  ) -> AdminServer? {
     let admin = settings.admin
     guard admin.enabled else { return nil }
     let routes = AdminRoutes(
-      api: try desk.map { try api(for: settings, desk: $0, audit: audit, logger: logger) },
+      api: api, console: console,
       metrics: { AdminAnswer(PrometheusRegistry.contentType, metrics.render()) },
       obstacles: { await obstacles(desk: desk, gateway: gateway) }, logger: logger)
     return AdminServer(
@@ -43,7 +44,7 @@ enum AdminSetup {
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }
 
-  private static func api(
+  static func api(
     for settings: Settings, desk: ServiceDesk, audit: Audit, logger: Logger
   ) throws -> ServerAPI {
     let file: APIKeyFile

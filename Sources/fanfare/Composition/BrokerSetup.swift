@@ -20,8 +20,8 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
-    let disk = try SQLiteStore(
-      folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger,
+    let disk = try LogSetup.open(
+      for: settings, clock: clock, logger: logger,
       onNews: {
         _ = news.post(StoreHasNews(), wakes: false)
         news.run()
@@ -35,7 +35,7 @@ enum BrokerSetup {
     let memory = MemoryStore(
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
-    let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
+    let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk.store)
     tracing.apply(to: core)
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
@@ -47,15 +47,20 @@ enum BrokerSetup {
     let resumptions = Mailbox<AppResumption>(capacity: .max)
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
-    let notifier = try PushSetup.notifier(settings) { clock.seconds() }
+    let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
     if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
-    let index = index(of: disk, for: settings, clock: clock, logger: logger)
+    let index = index(of: disk.scan, for: settings, clock: clock, logger: logger)
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index,
-      poster: try WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
+      poster: try WebhookSetup.poster(settings) { clock.unmovedSeconds() }, otherPlaces: otherPlaces(index),
       pictures: AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
+    broker.folderLock = disk.folderLock
+    // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
+    let moves = Mailbox<ClockMoved>(capacity: .max)
+    clock.whenMoved { _ = moves.post(ClockMoved()) }
+    broker.lookAtClock(after: moves)
     vault?.prepareSoon(at: clock.wall())
     if vault != nil || vanishing != nil {
       broker.everyMinute = { now in
@@ -97,13 +102,13 @@ enum BrokerSetup {
 
   /// The index of messages; nil where its file cannot be used: then everything but searching goes on.
   private static func index(
-    of log: SQLiteStore, for settings: Settings, clock: ClockKeeper, logger: Logger
+    of log: () throws -> any LogScan, for settings: Settings, clock: ClockKeeper, logger: Logger
   ) -> MessageIndex? {
     let folder = settings.data.directory
     var options = MessageIndex.Options(userLimit: settings.broker.keeping.user.maxSearches)
     options.now = { clock.wall() }
     do {
-      return try MessageIndex(folder: folder, log: log.scan(), options: options, logger: logger)
+      return try MessageIndex(folder: folder, log: try log(), options: options, logger: logger)
     } catch {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
@@ -147,23 +152,6 @@ enum BrokerSetup {
     configuration.maximumPageBytes = max(
       configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)
     return configuration
-  }
-
-  private static func storeOptions(for settings: Settings, clock: ClockKeeper) -> SQLiteStore.Options {
-    var options = SQLiteStore.Options(
-      backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
-      metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds,
-      diskLimits: DiskLimits(
-        minimumFreeBytes: settings.data.minimumFreeBytes, maximumBytes: settings.data.maximumBytes))
-    options.now = { clock.wall() }
-    let table = AppSetup.namespaces(for: settings)
-    // Rows that are never deleted: those of apps' channels, because the apps' records count by their offsets, and those of
-    // channels whose namespace is not configured any more.
-    options.keepsRow = { name in table.options(for: name).map { $0.app != nil } ?? true }
-    options.followers = table.namespaces.filter { $0.value.followsChannel && $0.value.mapMode == .persistent }
-      .map { $0.key + ":" }.sorted()
-    options.quotaNamespaces = table.namespacesWithQuota
-    return options
   }
 }
 

@@ -11,7 +11,8 @@ enum CoverageSetup {
     let folder = settings.data.directory
     var options = CoverageStore.Options(
       keepMilliseconds: settings.why.keep.milliseconds, maximumBytes: Int64(settings.why.maxBytes))
-    options.now = { clock.wall() }
+    // As the sessions say when they began and ended.
+    options.now = { clock.unmoved() }
     do {
       return try CoverageStore(folder: folder, options: options, logger: logger)
     } catch {

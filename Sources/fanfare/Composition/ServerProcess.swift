@@ -49,6 +49,8 @@ struct ServerProcess: Service {
       throw Complaint("\(error)")
     } catch let error as StartError {
       throw Complaint("\(error)")
+    } catch let error as PostgresStartError {
+      throw Complaint("\(error)")
     } catch let error as ListenerError {
       throw Complaint("\(error)")
     } catch let error as AdminError {
@@ -69,7 +71,7 @@ struct ServerProcess: Service {
     let collector = Collector(settings, version: Fanfare.version, logger: logger)
     defer { collector?.close() }
     let tracing = TracingSetup(settings, exporter: collector?.exporter)
-    let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
+    let clock = try ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
     let coverage = role.hasGateway ? CoverageSetup.store(for: settings, clock: clock, logger: logger) : nil
     // Last of all: what ends with the server is written too.
@@ -81,27 +83,23 @@ struct ServerProcess: Service {
     let failure = FailureBox()
     let backbone = Backbone()
     let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let admin = try AdminSetup.server(
-      for: settings, desk: desk, gateway: server, metrics: metrics, audit: audit, logger: logger)
+    let api = try desk.map { try AdminSetup.api(for: settings, desk: $0, audit: audit, logger: logger) }
+    let console = try ConsoleSetup(
+      for: settings, role: role, api: api, metrics: metrics, audit: audit, logger: logger)
+    defer { console?.close() }
+    let admin = AdminSetup.server(
+      for: settings, api: api, console: console?.console, desk: desk, gateway: server, metrics: metrics, logger: logger)
     let thread = try startBackbone(
       context: context, gateway: server, desk: desk, clock: clock, tracing: tracing, reporting: backbone,
       failure: failure)
     // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.
     clock.start()
     defer { clock.stop() }
-    var endpoints = Endpoints(
-      commands: backbone.services?.commands, tap: backbone.services?.tap, backbone: backbone.address)
-    do {
-      endpoints.websocket = try server?.listen()
-      if let admin { endpoints.admin = AdminSetup.address(port: try await admin.start(), for: settings) }
-    } catch {
-      thread.stop()
-      await server?.stop(deadline: .zero)
-      throw error
-    }
+    let endpoints = try await open(server, admin, beside: backbone, of: thread)
     try endpoints.write(to: settings.data.directory)
     audit.note(.settingsLoaded, AuditSetup.fields(of: settings, role: role.rawValue))
     announce(endpoints, madeSecret: secret?.isNew ?? false)
+    if let console, let address = endpoints.admin { try console.announce(at: address, logger: logger) }
     let reloading = Task { await reloadCertificatesOnHangup(server) }
     let returning = Task.detached(priority: .background) { [logger] in await MemoryReturn.run(logger: logger) }
     await failure.waitForFailureOrShutdown()
@@ -118,6 +116,23 @@ struct ServerProcess: Service {
     logger.notice("stopped")
   }
 
+  /// Opens the ports; where one cannot be, ends what runs already.
+  private func open(
+    _ server: GatewayServer?, _ admin: AdminServer?, beside backbone: Backbone, of thread: BackboneThread
+  ) async throws -> Endpoints {
+    var endpoints = Endpoints(
+      commands: backbone.services?.commands, tap: backbone.services?.tap, backbone: backbone.address)
+    do {
+      endpoints.websocket = try server?.listen()
+      if let admin { endpoints.admin = AdminSetup.address(port: try await admin.start(), for: settings) }
+    } catch {
+      thread.stop()
+      await server?.stop(deadline: .zero)
+      throw error
+    }
+    return endpoints
+  }
+
   private func reloadCertificatesOnHangup(_ server: GatewayServer?) async {
     for await _ in await UnixSignalsSequence(trapping: .sighup) { server?.reloadCertificates() }
   }
@@ -127,13 +142,16 @@ struct ServerProcess: Service {
   private func makeGateway(
     secret: String?, clock: ClockKeeper, tracing: TracingSetup, coverage: CoverageStore?
   ) async throws -> GatewayServer {
-    let verifier = try TokenSetup.verifier(
-      for: settings, secret: secret, logger: logger, now: { clock.seconds() })
+    let configured = try TokenSetup.verifier(
+      for: settings, secret: secret, logger: logger, now: { clock.unmovedSeconds() })
+    let demo = try DemoSetup.configuration(for: settings, role: role, version: Fanfare.version, clock: clock)
+    let verifier: any TokenVerifier = demo?.tokens.verifier(beside: configured) ?? configured
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
-    configuration.wallClock = { clock.seconds() }
+    configuration.wallClock = { clock.unmovedSeconds() }
     configuration.coverage = coverage?.sink
     tracing.apply(to: &configuration)
     configuration.audit = audit
+    configuration.demo = demo
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
@@ -203,6 +221,20 @@ struct ServerProcess: Service {
         """,
         metadata: ["host": "\(settings.admin.host)"])
     }
+    if DemoSetup.isOn(settings, role: role) {
+      logger.warning(
+        """
+        the demo is on: whoever reaches the port for clients signs in as anybody, without a password; set demo.enabled \
+        to false where real people are served
+        """)
+    }
+    if DemoSetup.movesClock(settings, role: role) {
+      logger.warning(
+        """
+        the clock can be moved forward by whoever signs in on the demo's page: what people wait for ends, and is destroyed, \
+        before its time; set demo.clock to false where that is no test
+        """)
+    }
     if role.hasBroker, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
       logger.warning(
         "every process on this machine may publish, listen and disconnect, as broker.services.allow_anyone_on_this_machine says"
@@ -218,7 +250,7 @@ struct ServerProcess: Service {
     if let tap = endpoints.tap { metadata["tap"] = "\(tap)" }
     if let admin = endpoints.admin { metadata["admin"] = "\(admin)" }
     if let backbone = endpoints.backbone { metadata["backbone"] = "\(backbone)" }
-    if role.hasBroker { metadata["store"] = "\(settings.data.directory)/fanfare.sqlite" }
+    if role.hasBroker { metadata["store"] = "\(LogSetup.place(of: settings))" }
     if role.hasGateway {
       metadata["max_message_bytes"] = "\(settings.client.maxMessageBytes)"
       metadata["queue_bytes"] = "\(settings.client.queueBytes)"
@@ -228,6 +260,9 @@ struct ServerProcess: Service {
     warnOfOpenDoors()
     if madeSecret {
       logger.notice("made a secret for tokens; mint one with: fanfare token USER")
+    }
+    if DemoSetup.isOn(settings, role: role), let address = DemoSetup.address(endpoints.websocket) {
+      logger.notice("open the demo in two windows of a browser: \(address)")
     }
   }
 }

@@ -60,6 +60,56 @@ struct InspectionWalkTests {
     #expect(top.channels.count == TopFindings.most)
   }
 
+  @Test("each channel stands in one place while others come and go, and a walk names each once")
+  func places() {
+    var random = SeededGenerator(seed: 11)
+    let member = member(1)
+    var expected: Set<ChannelName> = []
+    for _ in 0..<2000 {
+      let name = channel("c\(Int.random(in: 0..<60, using: &random))")
+      if expected.remove(name) != nil {
+        hub.detach(member.driver, from: name)
+      } else {
+        hub.attach(member.driver, to: name, [])
+        expected.insert(name)
+      }
+      #expect(Set(hub.channelNames) == expected && hub.channelNames.count == expected.count)
+      #expect(hub.channel(at: expected.count) == nil)
+    }
+    var walks = InspectionWalks()
+    guard case .top(let top)? = run(.top, &walks).first else {
+      Issue.record("top was not answered")
+      return
+    }
+    let first = expected.map(\.string).sorted().prefix(TopFindings.most)
+    #expect(top.channels.map(\.channel.string) == Array(first))
+  }
+
+  @Test("what is left out of a list while it is made is nothing that belongs in it")
+  func firstOfMany() {
+    var random = SeededGenerator(seed: 12)
+    for _ in 0..<20 {
+      var noted = TopFindings()
+      var all = TopFindings()
+      for number in 0..<400 {
+        let found = TopFindings.Channel(
+          channel("c\(number)"), subscribers: .random(in: 0..<4, using: &random),
+          bytesPerSecond: .random(in: 0..<3, using: &random))
+        let client = TopFindings.Client(
+          client: "client\(number)", user: "", address: "", waitingBytes: .random(in: 0..<9, using: &random),
+          subscriptions: .random(in: 0..<9, using: &random))
+        noted.note(found)
+        all.channels.append(found)
+        if noted.isSlow(client.waitingBytes, client.client) { noted.note(slow: client) }
+        if client.waitingBytes > 0 { all.slowest.append(client) }
+        if noted.isBusy(client.subscriptions, client.client) { noted.note(busy: client) }
+        all.busiest.append(client)
+      }
+      all.cut()
+      #expect(noted == all)
+    }
+  }
+
   @Test("a channel's report says who is on it and what waits on its tapes")
   func channelReport() throws {
     let members = (1...2).map { member(UInt64($0)) }

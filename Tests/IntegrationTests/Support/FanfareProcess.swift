@@ -55,6 +55,25 @@ final class FanfareProcess: Sendable {
 
   var errorOutput: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
 
+  /// Stops it where it is, until SIGCONT. A signal that was sent has not arrived: on a busy machine a thread goes on for a
+  /// while, and does what was not to be done.
+  func standStill() async {
+    signal(SIGSTOP)
+    #if os(Linux)
+      let folder = "/proc/\(identifier)/task"
+      let stands = await eventually {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return !threads.isEmpty
+          && threads.allSatisfy { thread in
+            // The state follows the name, which stands in brackets.
+            let line = try? String(contentsOfFile: "\(folder)/\(thread)/stat", encoding: .utf8)
+            return line?.split(separator: ")").last?.split(separator: " ").first == "T"
+          }
+      }
+      #expect(stands, "process \(identifier) goes on in spite of SIGSTOP")
+    #endif
+  }
+
   func signal(_ signal: Int32) { process.signal(signal) }
 
   /// SIGKILL, and reaped.

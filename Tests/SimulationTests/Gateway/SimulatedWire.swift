@@ -2,7 +2,7 @@ import ClientProtobuf
 import Foundation
 import Wire
 
-@testable import Client
+@testable import FanfareClient
 
 /// Encodes commands and decodes replies, as an SDK does.
 enum SimulatedWire {

@@ -137,6 +137,39 @@ test("tokens: fetched before the first attempt, refreshed in time, fetched anew 
   assert.deepEqual(bench.states(), [["disconnected", codes.unauthorized]]);
 });
 
+test("a token that the server refuses is replaced once, and a connection begins that anew", () => {
+  const bench = new Bench({ token: "old", hasGetToken: true });
+  const fetched = (token) => {
+    bench.input({ type: "elapsed", timer: "reconnect" });
+    assert.equal(bench.machine.phase, "token");
+    bench.input({ type: "token", request: bench.effects.find(({ type }) => type === "fetchToken").request, outcome: { token } });
+    bench.event({ type: "opened" });
+  };
+  bench.input({ type: "connect" });
+  bench.event({ type: "opened" });
+  bench.event({ type: "closed", code: 3500, reason: "invalid token" });
+  assert.equal(bench.machine.phase, "backingOff");
+  fetched("new");
+  assert.equal(bench.sent()[0].body.connect.token, "new");
+  bench.reply({ id: 1, connect: { client: "c" } });
+  bench.event({ type: "closed", code: 3001, reason: "shutdown" });
+  bench.input({ type: "elapsed", timer: "reconnect" });
+  bench.event({ type: "opened" });
+  bench.event({ type: "closed", code: 3500, reason: "invalid token" });
+  fetched("newer");
+  bench.event({ type: "closed", code: 3500, reason: "invalid token" });
+  assert.deepEqual(bench.states(), [["disconnected", 3500]]);
+});
+
+test("a token that is revoked while it is in use is the end", () => {
+  const bench = new Bench({ token: "t", hasGetToken: true });
+  bench.input({ type: "connect" });
+  bench.event({ type: "opened" });
+  bench.reply({ id: 1, connect: { client: "c" } });
+  bench.event({ type: "closed", code: 3500, reason: "revoked" });
+  assert.deepEqual(bench.states(), [["disconnected", 3500]]);
+});
+
 test("an expired token without getToken is the end", () => {
   const bench = new Bench({ token: "t" });
   bench.input({ type: "connect" });

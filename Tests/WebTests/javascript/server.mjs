@@ -7,12 +7,14 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
+import { scenariosOfDocuments } from "./documents.mjs";
 import { eventually } from "./support.mjs";
 import { WebSocket } from "./websocket.mjs";
 
 const { SERVER_URL, TOKEN_SECRET, CONTROL } = process.env;
 const address = (path) => new URL(path, SERVER_URL.replace(/^ws/, "http"));
-const { Fanfare, codes, filter } = await served();
+const module = await served();
+const { Fanfare, codes, filter } = module;
 
 /** The module that the server serves. */
 async function served() {
@@ -428,6 +430,8 @@ const scenarios = {
     await soon(() => events.includes("revealed"), "the events");
     assert.deepEqual(events, ["received", "revealed"]);
   },
+
+  ...scenariosOfDocuments({ token, soon, restart, url: SERVER_URL, control: CONTROL, module }),
 };
 
 const name = process.argv[2];

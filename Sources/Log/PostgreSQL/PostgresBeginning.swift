@@ -1,0 +1,101 @@
+import PostgreSQL
+import Wire
+
+/// What a new owner does before anybody uses the log.
+extension PostgresSession {
+  /// Reads of what epochs are made, and notes that the log is in use: where that note is found by the next owner, what
+  /// was delivered of relaxed channels may be missing.
+  func begin(
+    quotaNamespaces: Set<String>, _ randomness: inout any RandomNumberGenerator
+  ) throws -> EpochParts {
+    let rows = try asked("SELECT key, value FROM meta")
+    var meta: [String: String] = [:]
+    for row in 0..<rows.count { meta[rows.text(row, 0)] = rows.text(row, 1) }
+    var epochs = EpochParts(seed: meta["seed"] ?? "", era: "", run: meta["run"] ?? "")
+    if epochs.seed.isEmpty { epochs.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }
+    if meta["clean"] != "1" { epochs.run = Epoch.random(using: &randomness) }
+    let written = try asked(
+      """
+      UPDATE meta SET value = CASE key WHEN 'seed' THEN $1 WHEN 'run' THEN $2 ELSE '0' END
+      WHERE key IN ('seed', 'run', 'clean')
+      """, [.text(epochs.seed), .text(epochs.run)])
+    if written.isUnconfirmed { throw PostgresLease.Fault.unconfirmed }
+    try count(quotaNamespaces, counted: meta["quotas"] ?? "")
+    // Nobody was told of these, and nobody holds anything of an account yet.
+    _ = try asked("DELETE FROM changed")
+    return epochs
+  }
+
+  private func asked(_ sql: String, _ parameters: [Parameter] = []) throws(LogError) -> Rows {
+    try ask(sql, parameters).get()
+  }
+
+  // MARK: Quotas
+
+  /// Brings the accounts in line with the namespaces that have a quota now: what a namespace holds that has just got
+  /// one is counted once. A crash on the way leaves the former list, with which the next start does it again.
+  private func count(_ namespaces: Set<String>, counted text: String) throws {
+    let counted = Set(text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
+    if counted == namespaces { return }
+    for name in counted.subtracting(namespaces) {
+      _ = try asked(
+        "UPDATE channels SET quota_namespace = NULL, quota_owner = NULL WHERE quota_namespace = $1",
+        [.bytes(Array(name.utf8))])
+      _ = try asked("DELETE FROM kept WHERE namespace = $1", [.bytes(Array(name.utf8))])
+    }
+    let state = namespaces.isEmpty ? "DISABLE" : "ENABLE"
+    for table in ["publications", "entries"] { _ = try asked("ALTER TABLE \(table) \(state) TRIGGER USER") }
+    for name in namespaces.subtracting(counted).sorted() {
+      try nameAccounts(in: name)
+      _ = try asked("SELECT count_namespace($1)", [.bytes(Array(name.utf8))])
+    }
+    let list = namespaces.sorted().map { $0 + "\n" }.joined()
+    _ = try asked("UPDATE meta SET value = $1 WHERE key = 'quotas'", [.text(list)])
+  }
+
+  /// Writes into the rows of a namespace's channels who pays for what is kept there. They are found by the index of the
+  /// names: from `journal:` to `journal;`, where the next names begin, and the same with a `$` before.
+  private func nameAccounts(in namespace: String) throws {
+    let spans: [(first: String, end: [UInt8])] =
+      namespace.isEmpty
+      ? [("", [0xFF])] : ["", "$"].map { ("\($0)\(namespace):", Array("\($0)\(namespace);".utf8)) }
+    for (first, end) in spans {
+      var after = Array(first.utf8)
+      while true {
+        let rows = try asked(
+          "SELECT id, name FROM channels WHERE name > $1 AND name < $2 ORDER BY name LIMIT 4096",
+          [.bytes(after), .bytes(end)])
+        if rows.count == 0 { break }
+        after = rows.bytes(rows.count - 1, 1)
+        try nameAccounts(of: rows, in: namespace)
+      }
+    }
+  }
+
+  private func nameAccounts(of rows: Rows, in namespace: String) throws {
+    var (ids, namespaces, owners): ([Int64?], [[UInt8]?], [[UInt8]?]) = ([], [], [])
+    for row in 0..<rows.count {
+      guard let name = try? ChannelName(rows.text(row, 1), limit: .max),
+        let account = QuotaScope(of: name, in: [namespace])?.columns
+      else { continue }
+      ids.append(rows.int(row, 0))
+      namespaces.append(account.namespace)
+      owners.append(account.owner)
+    }
+    _ = try asked(
+      """
+      UPDATE channels AS c SET quota_namespace = g.namespace, quota_owner = g.owner
+      FROM unnest($1, $2, $3) AS g (id, namespace, owner) WHERE c.id = g.id
+      """, [.ints(ids), .blobs(namespaces), .blobs(owners)])
+  }
+}
+
+extension QuotaScope {
+  /// Who pays for what is kept, as two columns: no owner where whoever wrote a row pays for it.
+  var columns: (namespace: [UInt8], owner: [UInt8]?) {
+    switch self {
+    case .owner(let account): (Array(account.namespace.utf8), Array(account.user.utf8))
+    case .publishers(let namespace): (Array(namespace.utf8), nil)
+    }
+  }
+}

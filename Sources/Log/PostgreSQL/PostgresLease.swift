@@ -1,0 +1,99 @@
+import Dispatch
+import Glibc
+import PostgreSQL
+
+/// The lease of a session: only its owner writes.
+///
+/// Two things make one: an advisory lock of the owner's session, which the server frees when the session ends, so that
+/// a broker that dies is followed at once; and a row with an epoch and an end, by the database's clock, so that one that
+/// is paused or cut off can be followed too. Who follows ends the former owner's session first. What decides in the end
+/// is neither, but the fence in each transaction (``PostgresFunctions``).
+///
+/// An advisory lock can be taken again by the session that has it. So a session never asks twice: an owner that was
+/// fenced closes its session before it tries again.
+struct PostgresLease {
+  enum Fault: Error {
+    /// Another broker's lease goes on.
+    case held(by: String, until: String)
+    /// Another broker has taken the lease since.
+    case taken
+    /// The standby that must confirm a commit did not, so that nothing is sure.
+    case unconfirmed
+  }
+
+  let epoch: Int64
+  /// Transactions that were committed under a lease so far.
+  let seq: Int64
+
+  /// How often a lock is tried that a session has which is being ended.
+  private static let pause: UInt32 = 50_000
+
+  /// Takes the lease for a new epoch.
+  static func take(
+    _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64
+  ) throws -> PostgresLease {
+    let deadline = DispatchTime.now() + database.patience
+    while try !lock(connection, of: database) {
+      let rows = try connection.query(
+        "SELECT owner, to_char(expires, 'HH24:MI:SS TZ'), expires < clock_timestamp() FROM shards WHERE shard = 0",
+        within: database.patience)
+      let (holder, end) = (rows.text(0, 0), rows.text(0, 1))
+      guard rows.bool(0, 2), DispatchTime.now() < deadline else { throw Fault.held(by: holder, until: end) }
+      try endHolder(connection, of: database)
+      usleep(pause)
+    }
+    let rows = try connection.query(
+      """
+      UPDATE shards SET epoch = epoch + 1, owner = $1, pid = pg_backend_pid(),
+        expires = clock_timestamp() + $2 * interval '1 millisecond'
+      WHERE shard = 0 RETURNING epoch, seq
+      """, [.text(owner), .int(life)], within: database.patience)
+    if rows.isUnconfirmed { throw Fault.unconfirmed }
+    return PostgresLease(epoch: rows.int(0, 0), seq: rows.int(0, 1))
+  }
+
+  /// Takes the lock again after a connection was lost, if nobody has taken the lease meanwhile. From then on nothing
+  /// that was sent on the former session can come to be committed, and what is committed is counted in ``seq``.
+  static func reclaim(
+    _ epoch: Int64, _ connection: Connection, of database: PostgresDatabase, life: Int64
+  ) throws -> PostgresLease {
+    let deadline = DispatchTime.now() + database.patience
+    while try !lock(connection, of: database) {
+      let rows = try connection.query("SELECT epoch FROM shards WHERE shard = 0", within: database.patience)
+      if rows.int(0, 0) != epoch { throw Fault.taken }
+      if DispatchTime.now() > deadline { throw PostgresError(.lost, "our former session does not end") }
+      try endHolder(connection, of: database)
+      usleep(pause)
+    }
+    let rows = try connection.query(
+      """
+      UPDATE shards SET pid = pg_backend_pid(), expires = clock_timestamp() + $2 * interval '1 millisecond'
+      WHERE shard = 0 AND epoch = $1 RETURNING seq
+      """, [.int(epoch), .int(life)], within: database.patience)
+    if rows.count == 0 { throw Fault.taken }
+    if rows.isUnconfirmed { throw Fault.unconfirmed }
+    return PostgresLease(epoch: epoch, seq: rows.int(0, 0))
+  }
+
+  private static func lock(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) -> Bool {
+    let key = Parameter.int(database.lockKey("lease"))
+    return try connection.query("SELECT pg_try_advisory_lock($1)", [key], within: database.patience).bool(0, 0)
+  }
+
+  /// Ends the session that has the lock. The server shows a lock's number as two halves.
+  private static func endHolder(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) {
+    let key = UInt64(bitPattern: database.lockKey("lease"))
+    _ = try connection.query(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_locks
+      WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF))], within: database.patience)
+  }
+}
+
+extension Rows {
+  /// The commit is on the server's own disk, and the standby that must have it did not confirm it: somebody cancelled
+  /// the wait. The server tells so in a warning, and of the commit as if it had gone well.
+  var isUnconfirmed: Bool { notices.contains { $0.state == .warning && $0.severity == "WARNING" } }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Logging
+import PostgreSQL
+
+/// A transaction of the owner's: a function of the schema, whose first three arguments are the fence's.
+struct PostgresCall {
+  let sql: String
+  let parameters: [Parameter]
+
+  /// - Parameter function: takes epoch, sequence and the lease's life, and then the parameters.
+  init(_ function: String, _ parameters: [Parameter] = []) {
+    let places = (1..<parameters.count + 4).map { "$\($0)" }.joined(separator: ", ")
+    sql = "SELECT * FROM \(function)(\(places))"
+    self.parameters = parameters
+  }
+}
+
+/// How transactions that were sent one behind another have ended.
+struct PostgresOutcome {
+  /// Results of those that are committed, in order: nothing behind the first that failed is. Nil: it is known to be
+  /// committed, and its result was lost with a connection.
+  var committed: [Rows?] = []
+  /// Why the one behind them is not committed; nil: all are.
+  var error: LogError?
+}
+
+/// The owner's session, over however many connections: sends transactions under the lease, and finds out what became of
+/// them when a connection is lost.
+///
+/// States:
+/// - owning: with a connection, or with one that is to be made again. Can transition to: fenced.
+/// - fenced: another broker has taken the lease. Can transition to: owning, when the lease is taken again.
+final class PostgresSession {
+  /// Between two attempts to connect, in seconds.
+  static let pause = 0.1
+
+  private enum State {
+    case owning
+    case fenced
+  }
+
+  let database: PostgresDatabase
+  /// How long the lease lasts from the last transaction on, in milliseconds.
+  private let life: Int64
+  /// How long an idle owner waits before it renews the lease, in milliseconds.
+  let renewal: Int64
+  /// What is left of a lease when an owner takes it for over: the drift of two clocks, and an answer on its way.
+  private let margin: Int64
+  private let owner: String
+  private let lease: LeaseClock
+  private let uptime: @Sendable () -> Int64
+  private let logger: Logger
+  private var state = State.owning
+  private var connection: Connection?
+  private var epoch: Int64
+  private var seq: Int64
+  /// When the last transaction that was committed was sent, in milliseconds of ``uptime``.
+  private(set) var renewed: Int64
+  /// Asked while a connection cannot be had: whether it is worth trying on. The first argument: how long it has been
+  /// tried, in seconds; the second: why it could not be had.
+  var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
+
+  var isFenced: Bool { state == .fenced }
+  /// Milliseconds that never go back.
+  var now: Int64 { uptime() }
+
+  /// - Parameter begun: when the lease was asked for, in milliseconds of `uptime`.
+  init(
+    _ connection: Connection, _ taken: PostgresLease, of database: PostgresDatabase, owner: String, life: Int64,
+    begun: Int64, lease: LeaseClock, uptime: @escaping @Sendable () -> Int64, logger: Logger
+  ) {
+    self.connection = connection
+    self.database = database
+    self.owner = owner
+    self.life = life
+    renewal = life / 3
+    margin = life / 6
+    self.lease = lease
+    self.uptime = uptime
+    self.logger = logger
+    epoch = taken.epoch
+    seq = taken.seq
+    renewed = begun
+    lease.extend(to: begun + life - margin)
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  // MARK: Transactions
+
+  /// Sends the transactions, each as soon as the one before it was sent, and returns when it is known what became of
+  /// them: for as long as nobody else takes the lease, what was not committed when a connection was lost is sent again.
+  func commit(_ calls: [PostgresCall]) -> PostgresOutcome {
+    var outcome = PostgresOutcome()
+    if state == .fenced { outcome.error = .fenced }
+    let base = seq
+    while outcome.error == nil, outcome.committed.count < calls.count {
+      do {
+        let connection = try connected()
+        // The lease's sequence counts what was committed, also where the answer was lost.
+        while outcome.committed.count < Int(seq - base), outcome.committed.count < calls.count {
+          outcome.committed.append(nil)
+        }
+        try run(calls[outcome.committed.count...], on: connection, &outcome)
+      } catch PostgresLease.Fault.taken {
+        fence()
+        outcome.error = .fenced
+        return outcome
+      } catch let error as PostgresError {
+        if error.isLost {
+          logger.warning("the connection to the log's database was lost: \(error)")
+          close()
+          continue
+        }
+        if PostgresFault.isPassing(error) { continue }
+        outcome.error = PostgresFault.logError(for: error)
+        if outcome.error == .fenced { fence() }
+        return outcome
+      } catch let error as GivenUp {
+        outcome.error = error.reason
+        return outcome
+      } catch {
+        close()
+      }
+    }
+    return outcome
+  }
+
+  private func run(
+    _ calls: ArraySlice<PostgresCall>, on connection: Connection, _ outcome: inout PostgresOutcome
+  ) throws {
+    let sent = uptime()
+    let deadline = DispatchTime.now() + database.patience
+    for (index, call) in calls.enumerated() {
+      try connection.send(
+        call.sql, [.int(epoch), .int(seq + Int64(index)), .int(life)] + call.parameters, by: deadline)
+    }
+    for _ in calls {
+      do throws(PostgresError) {
+        let rows = try connection.receive(by: deadline)
+        // Whether it will last is known only when a later commit is confirmed, so what became of it is asked for anew.
+        if rows.isUnconfirmed { throw PostgresError(.lost, "a commit was not confirmed by the standby") }
+        seq += 1
+        renewed = sent
+        lease.extend(to: sent + life - margin)
+        outcome.committed.append(rows)
+      } catch {
+        // What was sent behind it has a sequence that cannot come any more, and so commits nothing.
+        if !error.isLost { while connection.pendingCount > 0 { try drain(connection, by: deadline) } }
+        throw error
+      }
+    }
+  }
+
+  private func drain(_ connection: Connection, by deadline: DispatchTime) throws(PostgresError) {
+    do throws(PostgresError) { _ = try connection.receive(by: deadline) } catch { if error.isLost { throw error } }
+  }
+
+  /// Reads on the owner's connection, which sees all that it has committed.
+  func ask(_ sql: String, _ parameters: [Parameter] = []) -> Result<Rows, LogError> {
+    if state == .fenced { return .failure(.fenced) }
+    do {
+      return .success(try connected().query(sql, parameters, within: database.patience))
+    } catch PostgresLease.Fault.taken {
+      fence()
+      return .failure(.fenced)
+    } catch let error as PostgresError {
+      if error.isLost { close() }
+      return .failure(PostgresFault.logError(for: error))
+    } catch {
+      return .failure((error as? GivenUp)?.reason ?? .unavailable("\(error)"))
+    }
+  }
+
+  // MARK: Connections
+
+  /// The server could not be reached for so long that nobody waits any more.
+  private struct GivenUp: Error { var reason: LogError }
+
+  private func connected() throws -> Connection {
+    if let connection { return connection }
+    let begun = uptime()
+    while true {
+      let attempt = uptime()
+      do {
+        let connection = try database.connect()
+        let taken = try PostgresLease.reclaim(epoch, connection, of: database, life: life)
+        self.connection = connection
+        seq = taken.seq
+        renewed = attempt
+        lease.extend(to: attempt + life - margin)
+        return connection
+      } catch PostgresLease.Fault.taken {
+        throw PostgresLease.Fault.taken
+      } catch {
+        let error = (error as? PostgresError) ?? PostgresError(.lost, "\(error)")
+        guard isWaiting(Double(uptime() - begun) / 1000, error) else {
+          throw GivenUp(reason: PostgresFault.logError(for: error))
+        }
+        Thread.sleep(forTimeInterval: Self.pause)
+      }
+    }
+  }
+
+  private func fence() {
+    state = .fenced
+    lease.extend(to: 0)
+    // The advisory lock goes with the session: nobody but a new session asks for it again.
+    close()
+  }
+
+  /// Tries once to take the lease that another broker has.
+  ///
+  /// - Returns: whether it is ours again.
+  func retake() -> Bool {
+    let begun = uptime()
+    do {
+      let connection = try database.connect()
+      let taken = try PostgresLease.take(connection, of: database, owner: owner, life: life)
+      self.connection = connection
+      (epoch, seq, renewed, state) = (taken.epoch, taken.seq, begun, .owning)
+      lease.extend(to: begun + life - margin)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Lets go of a lease that was taken and cannot be used: it ends with the session.
+  func giveBack() { fence() }
+}

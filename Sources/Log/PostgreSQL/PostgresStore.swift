@@ -1,0 +1,166 @@
+import Foundation
+public import Logging
+import PostgreSQL
+public import Wire
+
+/// Keeps `relaxed` and `durable` channels in a PostgreSQL database, which several brokers share: one of them is the
+/// owner at a time, and writes (``PostgresLease``).
+///
+/// The half in the broker's turn is that of ``TailedStore``. A writer thread commits all that waits in one transaction,
+/// or in several that are sent one behind another; durable entries at once and relaxed ones within 10 ms. Threads with
+/// connections of their own read what is not in memory.
+///
+/// Epochs: a durable channel keeps its epoch whoever is the owner. A relaxed one keeps it where the former owner closed
+/// in order, because what that one had delivered in the last milliseconds may never have been written otherwise.
+public final class PostgresStore: TailedStore {
+  /// The oldest version of the server that has all that is used.
+  static let minimumVersion = 14
+
+  public struct Options: Sendable {
+    /// As libpq takes it: `postgresql://user@host:5432/database`. May hold a password.
+    public var connection: String
+    /// The schema of the tables, made where it is missing: a-z, 0-9 and `_`.
+    public var schema = "fanfare"
+    /// What other brokers are told of who keeps the log.
+    public var owner: String
+    /// Bytes that may wait for the server; more is refused with ``LogError/backlog(bytes:)``.
+    public var backlogLimit: Int
+    /// Bytes of publications that are held in memory beside those that wait.
+    public var tailLimit = 64 << 20
+    /// How long a relaxed entry may wait for others. Two milliseconds of the ten are left for the commit.
+    public var relaxedDelayMilliseconds = 8
+    /// Threads that read what is not in memory.
+    public var readers = 2
+    /// Milliseconds that epoch and top of a channel are kept after its last publication, once nothing else is.
+    public var metaTTLMilliseconds: Int64
+    /// Whether a channel's row is never deleted, because others count by its offsets.
+    public var keepsRow: @Sendable (ChannelName) -> Bool = { _ in false }
+    /// Prefixes of the names of channels that hold receipts of another channel (``ChannelSweep/followers``).
+    public var followers: [String] = []
+    /// Namespaces in which what each user keeps is counted; the empty name: channels without a namespace.
+    public var quotaNamespaces: Set<String> = []
+    /// How long the lease lasts without a word from its owner: as long as others wait for an owner that was paused or
+    /// is cut off. It is renewed after a third of that.
+    public var leaseMilliseconds: Int64 = 3000
+    /// How long a start waits for another broker's lease to end before it gives up.
+    public var leaseWaitMilliseconds: Int64 = 10_000
+    /// Milliseconds without an answer after which a connection is given up, and what was sent is in doubt.
+    public var silenceMilliseconds = 3000
+    /// Entries in a transaction at most, so that the first of them does not wait for long.
+    var entriesPerTransaction = 4096
+    /// The wall clock, in milliseconds since 1970.
+    public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    /// A clock that never goes back, in milliseconds.
+    public var uptime: @Sendable () -> Int64 = { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
+
+    public init(connection: String, owner: String, backlogLimit: Int, metaTTLMilliseconds: Int64) {
+      self.connection = connection
+      self.owner = owner
+      self.backlogLimit = backlogLimit
+      self.metaTTLMilliseconds = metaTTLMilliseconds
+    }
+
+    func server() throws(PostgresStartError) -> PostgresDatabase {
+      guard PostgresDatabase.isValid(schema: schema) else { throw .invalidSchema(schema) }
+      var parameters = ConnectionParameters(connection, applicationName: "fanfare \(owner)")
+      parameters.silenceMilliseconds = silenceMilliseconds
+      parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
+      return PostgresDatabase(parameters: parameters, schema: schema, patience: Double(silenceMilliseconds) / 1000)
+    }
+  }
+
+  private let writer: PostgresWriter
+  private let server: PostgresDatabase
+
+  /// Opens the log in the database, and makes its tables where they are missing. Waits for the lease
+  /// (``Options/leaseWaitMilliseconds``).
+  ///
+  /// - Parameters:
+  ///   - randomness: where epochs come from.
+  ///   - onNews: called on any of the store's threads when ``takeNews()`` has something to tell.
+  ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
+  public init(
+    options: Options, randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
+    logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
+    onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
+  ) throws(PostgresStartError) {
+    var randomness = randomness
+    let server = try options.server()
+    let clock = LeaseClock()
+    let session: PostgresSession
+    let epochs: EpochParts
+    do {
+      session = try Self.session(on: server, options: options, lease: clock, logger: logger)
+      epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
+    } catch {
+      throw Self.startError(for: error, server)
+    }
+    self.server = server
+    let inbox = WriterInbox(
+      backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
+    let connections = (0..<max(1, options.readers)).map { _ in PostgresReader(server) }
+    let readers = ReaderThreads(connections, isStepped: false) { inbox.post([.read($0, $1)], freeing: 0) }
+    writer = PostgresWriter(
+      session, inbox: inbox, entriesPerTransaction: options.entriesPerTransaction,
+      quotaNamespaces: options.quotaNamespaces, randomness: randomness, logger: logger, onCompletion: onCompletion)
+    super.init(
+      turn: Turn(
+        tailLimit: options.tailLimit, metaTTLMilliseconds: options.metaTTLMilliseconds, keepsRow: options.keepsRow,
+        quotaNamespaces: options.quotaNamespaces, followers: options.followers, now: options.now,
+        uptime: options.uptime),
+      epochs: epochs, randomness: randomness, inbox: inbox, readers: readers, lease: clock)
+    writer.start()
+  }
+
+  override func end() {
+    readers.close()
+    writer.close()
+  }
+
+  /// Opens the log for somebody other than the broker, on a connection of its own.
+  public func scan() -> any LogScan { PostgresScan(server) }
+
+  // MARK: The start
+
+  private static func session(
+    on server: PostgresDatabase, options: Options, lease: LeaseClock, logger: Logger
+  ) throws -> PostgresSession {
+    let connection = try server.connect()
+    if connection.serverVersion < minimumVersion * 10_000 {
+      throw PostgresStartError.oldServer(version: "\(connection.serverVersion / 10_000)")
+    }
+    let isReadOnly = try connection.query(
+      "SELECT current_setting('transaction_read_only') = 'on'", within: server.patience
+    ).bool(0, 0)
+    if isReadOnly { throw PostgresStartError.readOnly(server.target) }
+    try server.migrate(connection)
+    let deadline = options.uptime() + options.leaseWaitMilliseconds
+    while true {
+      let begun = options.uptime()
+      do {
+        let taken = try PostgresLease.take(
+          connection, of: server, owner: options.owner, life: options.leaseMilliseconds)
+        return PostgresSession(
+          connection, taken, of: server, owner: options.owner, life: options.leaseMilliseconds, begun: begun,
+          lease: lease, uptime: options.uptime, logger: logger)
+      } catch PostgresLease.Fault.held(let owner, let until) {
+        guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }
+        Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
+      }
+    }
+  }
+
+  private static func startError(for error: any Error, _ server: PostgresDatabase) -> PostgresStartError {
+    if let error = error as? PostgresStartError { return error }
+    guard let error = error as? PostgresError else { return .refused(reason: "\(error)") }
+    switch error.kind {
+    case .malformed: return .malformedConnection
+    case .lost: return .unreachable(server.target, reason: error.message)
+    case .refused(.invalidDatabase): return .missingDatabase(server.target)
+    case .refused(.invalidPassword): return .login(server.target, reason: error.message)
+    case .refused(.insufficientPrivilege): return .notPermitted(schema: server.schema, reason: error.message)
+    case .refused(.readOnlyTransaction): return .readOnly(server.target)
+    case .refused: return .refused(reason: error.description)
+    }
+  }
+}

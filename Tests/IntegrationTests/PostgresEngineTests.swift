@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A server whose log is in PostgreSQL. What it promises of publications is shown where the same is shown of SQLite.
+@Suite("A log in PostgreSQL", .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), .ownThread)
+struct PostgresEngineTests {
+  @Test("What was published is there for a server that begins with an empty folder, as on another machine")
+  func anotherMachine() async throws {
+    let settings = try Engine.postgres.settings()
+    var position: Peer.Position?
+    try await Deployment.with(.serve, settings: settings) { deployment in
+      let ann = try await deployment.client("ann")
+      position = try await ann.subscribe("dur:room").position
+      for number in 1...5 { try await ann.publish("m\(number)", to: "dur:room") }
+      await deployment.broker.kill()
+    }
+    let before = try #require(position)
+    try await Deployment.with(.serve, settings: settings) { deployment in
+      let ben = try await deployment.client("ben")
+      let result = try await ben.subscribe("dur:room", since: .init(epoch: before.epoch, offset: 2))
+      #expect(result.recovered == true && result.publications?.map(\.offset) == [3, 4, 5])
+      try await ben.publish("m6", to: "dur:room")
+      #expect(await eventually { ben.data("dur:room").last == "m6" })
+    }
+  }
+
+  @Test("A second server does not begin while another has the log, and says who has it")
+  func second() async throws {
+    let settings = try Engine.postgres.settings()
+    try await Deployment.with(.serve, settings: settings) { deployment in
+      let folder = deployment.directory.appendingPathComponent("second").path
+      let given = settings + ["data.directory=\(folder)", "server.port=0", "admin.port=0"]
+      let second = try await Tool.run(["serve"] + given.flatMap { ["--set", $0] }, in: deployment.directory)
+      #expect(second.status != 0)
+      let wanted = "process \(deployment.broker.identifier) keeps this log until"
+      #expect(second.tool.errors.contains(wanted), "\(second.tool.errors)")
+      let ann = try await deployment.client("ann")
+      try await ann.subscribe("dur:room")
+      try await ann.publish("still here", to: "dur:room")
+      #expect(await eventually { ann.data("dur:room") == ["still here"] })
+    }
+  }
+
+  @Test("The connection string is asked for where it is missing, and the password in it is not told")
+  func settings() async throws {
+    try await withTemporaryFolder { folder in
+      let missing = try await Tool.run(["serve", "--set", "log.engine=postgres"], in: folder)
+      #expect(missing.status != 0)
+      #expect(missing.tool.errors.contains("log.postgres.connection"), "\(missing.tool.errors)")
+      let nowhere = "log.postgres.connection=host=\(folder.path) user=fanfare password=hush dbname=x"
+      let unreachable = try await Tool.run(
+        ["serve", "--set", "log.engine=postgres", "--set", nowhere, "--set", "data.directory=\(folder.path)/data"],
+        in: folder)
+      #expect(unreachable.status != 0)
+      #expect(unreachable.tool.errors.contains("cannot be reached"), "\(unreachable.tool.errors)")
+      #expect(!unreachable.tool.errors.contains("hush"))
+    }
+  }
+}

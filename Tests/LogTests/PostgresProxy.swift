@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+
+/// Stands between a store and the server, on a UNIX socket in a folder of its own, and fails as a network does.
+final class PostgresProxy: Sendable {
+  enum Mode {
+    case open
+    /// Nothing passes, and no connection ends: the broker is paused, or the network is gone.
+    case paused
+    /// What the server sends is dropped: it does what it is told, and nobody learns of it.
+    case deaf
+    /// What the store sends is dropped.
+    case mute
+  }
+
+  private struct State {
+    var mode = Mode.open
+    var sockets: [Int32] = []
+    var droppedBytes = 0
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let folder: TemporaryFolder
+  private let listener: Int32
+  private let target: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    target = try PostgresServer.shared().socketPath
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let path = folder.path + "/.s.PGSQL.5432"
+    let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
+    guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+    let thread = Thread { [self] in
+      while true {
+        let client = accept(listener, nil, nil)
+        if client < 0 { return }
+        serve(client)
+      }
+    }
+    thread.start()
+  }
+
+  var connection: String { "host=\(folder.path) user=fanfare dbname=postgres" }
+
+  var droppedBytes: Int { state.withLock { $0.droppedBytes } }
+
+  func set(_ mode: Mode) { state.withLock { $0.mode = mode } }
+
+  /// Ends all connections.
+  func cut() {
+    state.withLock { state in
+      for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    shutdown(listener, Int32(SHUT_RDWR))
+    cut()
+  }
+
+  private func serve(_ client: Int32) {
+    let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard Self.withAddress(target, { connect(server, $0, $1) == 0 }) else {
+      Glibc.close(client)
+      Glibc.close(server)
+      return
+    }
+    state.withLock { $0.sockets += [client, server] }
+    let box = Pair(left: 2)
+    for (source, sink, dropping) in [(client, server, Mode.mute), (server, client, Mode.deaf)] {
+      let thread = Thread { [self] in
+        pump(source, sink, dropping)
+        // The other direction ends with this one. Both sockets are closed by whoever ends last.
+        shutdown(source, Int32(SHUT_RDWR))
+        shutdown(sink, Int32(SHUT_RDWR))
+        guard box.endsLast() else { return }
+        state.withLock { state in state.sockets.removeAll { $0 == client || $0 == server } }
+        Glibc.close(client)
+        Glibc.close(server)
+      }
+      thread.start()
+    }
+  }
+
+  private func pump(_ source: Int32, _ sink: Int32, _ dropping: Mode) {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(source, &buffer, buffer.count)
+      if count <= 0 { return }
+      while state.withLock({ $0.mode == .paused && !$0.isClosed }) { usleep(500) }
+      let isDropped = state.withLock { state in
+        guard state.mode == dropping else { return false }
+        state.droppedBytes += count
+        return true
+      }
+      var sent = 0
+      while !isDropped, sent < count {
+        let written = buffer[sent..<count].withUnsafeBytes {
+          send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        if written <= 0 { return }
+        sent += written
+      }
+    }
+  }
+
+  private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}
+
+/// Counts the two directions of a connection.
+private final class Pair: Sendable {
+  private let left: Mutex<Int>
+
+  init(left: Int) { self.left = Mutex(left) }
+
+  func endsLast() -> Bool {
+    left.withLock { left in
+      left -= 1
+      return left == 0
+    }
+  }
+}

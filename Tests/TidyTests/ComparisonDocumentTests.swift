@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@Suite("docs/COMPARISON.md and README.md claim what was measured, and no more")
+struct ComparisonDocumentTests {
+  @Test("Each figure of the comparison stands in the result that the row names, of five valid turns at least")
+  func figures() throws {
+    let rows = Self.rows(in: try Repository.text("docs/COMPARISON.md"))
+    #expect(rows.count >= 5)
+    for row in rows {
+      let result = try Repository.text(row.file)
+      #expect(Self.holds(result, row.name, row.own, of: "fanfare"), "\(row)")
+      #expect(Self.holds(result, row.name, row.other, of: "nats"), "\(row)")
+    }
+  }
+
+  @Test("A figure of another server, of another row or of too few turns is found")
+  func checker() {
+    let table = """
+      | Row | Fanfare | nats-server | In |
+      |---|---|---|---|
+      | p50 | 1 µs | 2 µs | `r.txt` |
+
+      | Row | Else |
+      """
+    #expect(Self.rows(in: table).map(\.name) == ["p50"])
+    let result = """
+      median (valid/measured turns)       nats       fanfare
+      ─────────────────────────────  ─────────  ────────────
+      p50                            2 µs (5/7)   1 µs (4/7)
+      p99                            5 µs (7/7)  12 µs (7/7)
+      """
+    #expect(Self.holds(result, "p50", "2 µs", of: "nats"))
+    #expect(!Self.holds(result, "p50", "1 µs", of: "fanfare"))
+    #expect(Self.holds(result, "p99", "12 µs", of: "fanfare"))
+    #expect(!Self.holds(result, "p99", "2 µs", of: "fanfare"))
+    #expect(!Self.holds(result, "p99", "5 µs", of: "fanfare"))
+    #expect(!Self.holds(result, "p9", "5 µs", of: "nats"))
+  }
+
+  /// What README.md says, and where it stands.
+  private static let claims: [(said: String, file: String, row: String, figure: String)] = [
+    ("to one of 1,000 costs 1.02 times", "fanout", "CPU per delivery", "1.02×"),
+    ("to one of 10,000 0.91 times", "fanout-10k", "CPU per delivery", "0.91×"),
+    ("with a p99 of 6.7 ms", "durable", "p99", "6.68 ms"),
+    ("A message at rest takes 0.54 ms", "latency", "p50", "544 µs"),
+    ("through nats-server 0.44 ms", "latency", "p50", "441 µs"),
+    ("5.4 KiB of the server's memory each", "idle", "memory per connection", "5.43 KiB"),
+    ("within 2.3 s", "resumestorm", "time until all recovered", "2.29 s"),
+  ]
+
+  @Test("Each figure of README.md stands in the committed results, and there are no others")
+  func readme() throws {
+    let text = try Repository.text("README.md").replacingOccurrences(of: "\n", with: " ")
+    let measured = try #require(text.components(separatedBy: "## Measured").last?.components(separatedBy: " ## ").first)
+    for claim in Self.claims {
+      #expect(measured.contains(claim.said), "\(claim)")
+      let lines = try Repository.text("benchmarks/results/\(claim.file).txt").components(separatedBy: "\n")
+      #expect(lines.contains { $0.hasPrefix("\(claim.row)  ") && $0.contains(" \(claim.figure) (") }, "\(claim)")
+    }
+    var rest = measured
+    for claim in Self.claims { rest = rest.replacingOccurrences(of: claim.said, with: "") }
+    let digits = rest.split { !$0.isNumber && $0 != "," && $0 != "." }.map(String.init).filter {
+      $0.contains(where: \.isNumber)
+    }
+    // How many there were of each, which the results say in the commands with which they were made.
+    #expect(digits == ["5,000", "10,000", "100"])
+  }
+
+  private typealias Row = (name: String, own: String, other: String, file: String)
+
+  private static func rows(in text: String) -> [Row] {
+    var rows: [Row] = []
+    var isTable = false
+    for line in text.components(separatedBy: "\n") {
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      if cells == ["Row", "Fanfare", "nats-server", "In"] {
+        isTable = true
+      } else if cells.count != 4 {
+        isTable = false
+      } else if isTable, cells[0] != "---" {
+        rows.append((cells[0], cells[1], cells[2], cells[3].replacingOccurrences(of: "`", with: "")))
+      }
+    }
+    return rows
+  }
+
+  /// Whether the table of medians has the figure in the row, in the column of that server.
+  private static func holds(_ result: String, _ row: String, _ figure: String, of peer: String) -> Bool {
+    let lines = result.components(separatedBy: "\n").map(cells)
+    guard let column = lines.first(where: { $0.first?.hasPrefix("median ") == true })?.firstIndex(of: peer),
+      let line = lines.first(where: { $0.first == row }), line.indices.contains(column)
+    else { return false }
+    let parts = line[column].components(separatedBy: " (")
+    guard parts.count == 2, parts[0] == figure, let valid = parts[1].split(separator: "/").first else { return false }
+    return Int(valid) ?? 0 >= 5
+  }
+
+  /// Columns are two spaces apart at least, and words one.
+  private static func cells(_ line: String) -> [String] {
+    line.components(separatedBy: "  ").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+  }
+}
