@@ -152,7 +152,7 @@ public final class GatewayServer: Sendable {
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: calls.pictureBroker) { logger.warning("\($0)") }
     }
-    demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops[0])
+    demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops, shards)
     (self.rules, self.proxies) = (rules, proxies)
     (self.egress, self.group) = (egress, group)
     self.eventLoops = eventLoops
@@ -180,10 +180,13 @@ public final class GatewayServer: Sendable {
 
   /// The demo's answers, and its busy channel where that is configured.
   private static func demo(
-    _ configuration: DemoConfiguration?, _ calls: GatewayCalls, _ revocations: Revocations, on eventLoop: any EventLoop
+    _ configuration: DemoConfiguration?, _ calls: GatewayCalls, _ revocations: Revocations,
+    on eventLoops: [any EventLoop], _ shards: [NIOLoopBound<Shard>]
   ) throws -> DemoService? {
     guard let configuration else { return nil }
-    if configuration.apps.contains(BusyChannel.namespace) { try BusyChannel(calls).start(on: eventLoop) }
+    if configuration.apps.contains(BusyChannel.namespace) {
+      try BusyChannel(calls).start(on: eventLoops, shards)
+    }
     return DemoService(configuration) { revocations.refuses($0) }
   }
 

@@ -11,17 +11,19 @@ import ZeroMQ
 
 /// Publishes on the demo's busy channel as long as somebody is subscribed to it.
 ///
-/// It asks the broker for that twice a second, one question at a time, and publishes as any of the gateway's own requests
-/// go. Its tasks end with the event loop.
+/// It looks for that on each of the gateway's event loops, twice a second, and publishes as any of the gateway's own
+/// requests go. The broker is not asked: it would walk through all of its channels for the answer. Tasks end with their
+/// event loop.
 final class BusyChannel: Sendable {
   static let namespace = "busy"
   private static let name = "busy:all"
-  /// Between two questions, and between two looks at what is due.
-  private static let (questions, looks) = (TimeAmount.milliseconds(500), TimeAmount.milliseconds(10))
+  /// Between two looks for subscribers, and between two at what is due.
+  private static let (rounds, looks) = (TimeAmount.milliseconds(500), TimeAmount.milliseconds(10))
 
   private struct State {
     var traffic = BusyTraffic()
-    var isAsking = false
+    /// The event loops on which somebody is subscribed, by index.
+    var listening: Set<Int> = []
   }
 
   private let calls: GatewayCalls
@@ -33,25 +35,20 @@ final class BusyChannel: Sendable {
     channel = try ChannelName(Self.name)
   }
 
-  func start(on eventLoop: any EventLoop) {
-    eventLoop.scheduleRepeatedTask(initialDelay: Self.questions, delay: Self.questions) { [self] _ in ask() }
-    eventLoop.scheduleRepeatedTask(initialDelay: Self.looks, delay: Self.looks) { [self] _ in publish() }
+  /// - Parameter shards: those of the event loops, in their order.
+  func start(on eventLoops: [any EventLoop], _ shards: [NIOLoopBound<Shard>]) {
+    for (index, (eventLoop, shard)) in zip(eventLoops, shards).enumerated() {
+      eventLoop.scheduleRepeatedTask(initialDelay: Self.rounds, delay: Self.rounds) { [self] _ in
+        heard(isListenedTo: shard.value.hub.hasSubscribers(on: channel), onEventLoop: index)
+      }
+    }
+    eventLoops[0].scheduleRepeatedTask(initialDelay: Self.looks, delay: Self.looks) { [self] _ in publish() }
   }
 
-  private func ask() {
-    let asks = state.withLock { state in
-      defer { state.isAsking = true }
-      return !state.isAsking
-    }
-    guard asks else { return }
-    calls.call(.channels(prefix: Self.name)) { [self] response in
-      var isListenedTo = false
-      // The prefix fits longer names, too.
-      if case .channels(let names) = response { isListenedTo = names.contains(channel) }
-      state.withLock { state in
-        state.isAsking = false
-        state.traffic.heard(isListenedTo: isListenedTo, at: Self.now())
-      }
+  private func heard(isListenedTo: Bool, onEventLoop index: Int) {
+    state.withLock { state in
+      if isListenedTo { state.listening.insert(index) } else { state.listening.remove(index) }
+      state.traffic.heard(isListenedTo: !state.listening.isEmpty, at: Self.now())
     }
   }
 

@@ -1,8 +1,8 @@
 /// How much is published on the demo's busy channel, and when: pure. ``BusyChannel`` performs it.
 ///
-///     phase      somebody listens    nobody listens, or the broker does not say   time passes
-///     idle       running             –                                            –
-///     running    –                   idle                                         publishes what is due
+///     phase      somebody listens    nobody listens   time passes
+///     idle       running             –                –
+///     running    –                   idle             publishes what is due
 ///
 /// What is due is `perSecond` of the time since the last look, at most ``mostAtOnce``, and never more than there is room
 /// for under ``mostUnanswered``. What does not fit is left out, and not made up for: a machine that is behind must not be

@@ -210,6 +210,8 @@ final class Hub {
 
   func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
 
+  func hasSubscribers(on channel: ChannelName) -> Bool { channels[channel] != nil }
+
   /// The channels that somebody here is on, in any order.
   var channelNames: [ChannelName] { names }
 

@@ -175,6 +175,48 @@ def scenario_profile(windows):
     windows.look(ada, "clique-profile")
 
 
+def go(page, app):
+    page.locator(f'#tabs a[data-app="{app}"]').click()
+
+
+def scenario_meetings(windows):
+    """The three latest of four meetings in a profile, and the home screen in both of its orders."""
+    windows.server.begin_anew("demo.clock=true")
+    ada, ben = windows.open("Ada"), windows.open("Ben")
+    here = ada.locator(".person-row", has_text="Ben").locator(".chip", has_text="Here now")
+    for place in ("Library", "Park", "Canteen", "Gym"):
+        for page in (ada, ben):
+            page.get_by_role("button", name=place).click()
+        expect(ada.locator(".person-row")).to_contain_text(place)
+        expect(here).to_be_visible()
+        if place == "Gym":  # The longest of them.
+            go(ada, "state")
+            section = ada.get_by_role("region", name="Clock of the server")
+            section.get_by_role("button", name="+ 1 hour").click()
+            expect(section.get_by_role("status")).to_contain_text("The server's clock:")
+            go(ada, "clique")
+        ben.get_by_role("button", name="Go away").click()
+        expect(here).to_be_hidden()
+    ada.locator(".person-row a", has_text="Ben").first.click()
+    expect(ada.locator(".meeting .strong")).to_have_text(["Gym", "Canteen", "Park"])
+    windows.look(ada, "clique-meetings")
+    ada.get_by_role("link", name="People").click()
+
+    # Cleo comes last, and so stands first until one asks with whom one was for longest.
+    cleo = windows.open("Cleo")
+    cleo.get_by_role("button", name="Gym").click()
+    names = ada.locator(".person-row .strong")
+    expect(names).to_have_text(["Cleo", "Ben"])
+    by_time = ada.get_by_role("button", name="Most time together")
+    by_time.click()
+    expect(by_time).to_have_attribute("aria-pressed", "true")
+    expect(names).to_have_text(["Ben", "Cleo"])
+    expect(ada.locator(".person-row", has_text="Ben")).to_contain_text("1 h")
+    windows.look(ada, "clique-most-time")
+    ada.get_by_role("button", name="Recently").click()
+    expect(names).to_have_text(["Cleo", "Ben"])
+
+
 def scenario_devices(windows):
     """A third window as the same person: what is read, drafted and sent on one device shows on the other."""
     ada, ben = talk(windows)
@@ -368,6 +410,6 @@ def scenario_colours(windows):
 if __name__ == "__main__":
     run([
         scenario_first_message, scenario_conversation, scenario_left, scenario_declining_and_blocking,
-        scenario_profile, scenario_devices, scenario_group, scenario_offline, scenario_killed_server,
+        scenario_profile, scenario_meetings, scenario_devices, scenario_group, scenario_offline, scenario_killed_server,
         scenario_keyboard, scenario_picture, scenario_markup, scenario_colours,
     ])

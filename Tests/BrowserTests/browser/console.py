@@ -89,6 +89,152 @@ def scenario_markup(windows):
     windows.picture(page, "console-markup")
 
 
+def scenario_publish_and_why(windows):
+    """What the operator publishes arrives at who subscribes; `why` says so, and where somebody else did not get it."""
+    ada = windows.open("Ada", path="#/sites")
+    ada.get_by_role("button", name="Save").click()
+    expect(ada.locator(".sites-column")).to_contain_text("Nobody has written here yet")
+    page = windows.console(path="#/channels/sites:harbour?view=publish")
+    expect(page.get_by_role("button", name="Publish to 1 subscriber")).to_be_visible()
+    page.get_by_label("Data").fill('{ "text": ')
+    page.get_by_role("button", name="Publish to 1 subscriber").click()
+    expect(page.locator(".field-error", has_text="The data is not JSON")).to_be_visible()
+    page.get_by_label("Data").fill('{ "text": "The harbour is closed at noon." }')
+    page.get_by_text("Tags", exact=True).click()
+    page.get_by_role("button", name="Add a tag").click()
+    page.get_by_label("Tag", exact=True).fill("kind")
+    page.get_by_label("Value", exact=True).fill("notice")
+    windows.look(page, "console-publish")
+    page.get_by_role("button", name="Publish to 1 subscriber").click()
+    expect(page.locator(".note-good")).to_contain_text("Published as 1.")
+    expect(ada.locator(".sites-post p")).to_have_text("The harbour is closed at noon.")
+    page.get_by_role("link", name="See the history").click()
+    expect(page.locator("main")).to_contain_text("The harbour is closed at noon.")
+    expect(page.locator(".row .chip", has_text="nothing here yet")).to_have_count(0)
+
+    page.get_by_role("link", name="Why?").click()
+    windows.look(page, "console-why-empty")
+    ask_why(page, "ada", "sites:harbour", "1")
+    verdict = page.locator(".verdict")
+    expect(verdict).to_contain_text("delivered")
+    expect(page.get_by_role("heading", name="Their subscriptions")).to_be_visible()
+    windows.look(page, "console-why")
+    # The answer has an address of its own, for whoever it is sent to.
+    page.reload()
+    expect(verdict).to_contain_text("delivered")
+    ask_why(page, "ben", "sites:harbour", "1")
+    expect(verdict).to_have_class(re.compile("note-bad"))
+    ask_why(page, "ada", "sites:harbour", "4711")
+    expect(verdict).not_to_have_class(re.compile("note-good"))
+    page.get_by_role("link", name="May they do it?").click()
+    page.get_by_label("User").fill("ben")
+    page.get_by_label("Channel").fill("sites:harbour")
+    page.get_by_role("button", name="May they?").click()
+    expect(page.locator("main .card").first).to_contain_text("yes")
+    windows.look(page, "console-may")
+
+
+def ask_why(page, user, channel, offset):
+    for label, text in (("User", user), ("Channel", channel), ("Offset", offset)):
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("button", name="Why?").click()
+
+
+def scenario_filter_trial(windows):
+    """A filter is tried out on what comes now: what it lets through, and what is wrong with one that cannot be."""
+    windows.open("Ada", path="#/busy")
+    page = windows.console(path="#/channels/busy:all")
+    tail = page.get_by_role("log", name="Publications as they come")
+    rows = tail.locator("summary")
+    expect(rows.nth(10)).to_be_visible()
+    who = rows.first.locator("span").nth(2).text_content()
+    page.get_by_text("Try a filter").click()
+    page.get_by_label("Tag", exact=True).fill("user")
+    page.get_by_label("Value", exact=True).fill(who)
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_text(re.compile(r"Passes the filter: [\d,.]+/s of [\d,.]+/s"))).to_be_visible()
+    expect(rows.nth(5)).to_be_visible()
+    assert set(rows.locator("span:nth-child(3)").all_text_contents()) == {who}
+    windows.look(page, "console-filter")
+    page.reload()
+    expect(page.get_by_label("Value", exact=True)).to_have_value(who)
+    page.get_by_role("button", name="As JSON").click()
+    json = page.get_by_label("Filter as JSON")
+    expect(json).to_have_value(re.compile('"cmp": "eq"'))
+    json.fill("{ user")
+    page.get_by_role("button", name="Try it").click()
+    problem = page.locator(".field-error")
+    expect(problem).to_contain_text("The filter is not JSON")
+    with windows.forgiving():  # The browser says each answer that is no success.
+        json.fill('{ "key": "user", "cmp": "resembles", "val": "ada" }')
+        page.get_by_role("button", name="Try it").click()
+        expect(page.get_by_text("The tail is not open: the filter was refused.").first).to_be_visible()
+        expect(problem).not_to_be_empty()
+    page.get_by_role("button", name="Without a filter").click()
+    expect(page.get_by_text(re.compile("^Comes now: "))).to_be_visible()
+
+
+def act(page, action, *, done, choose=None):
+    """Presses a button of the page that asks first, and says what was done."""
+    page.get_by_role("button", name=f"{action}…", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    if choose:
+        dialog.get_by_label(choose[0]).select_option(label=choose[1])
+    dialog.get_by_role("button", name=action.split(" tokens")[0], exact=True).click()
+    expect(page.locator(".toast", has_text=done)).to_be_visible()
+    expect(dialog).to_have_count(0)
+
+
+def scenario_people(windows):
+    """Somebody is disconnected, sent away for a time, let in again, and has their tokens revoked."""
+    ada = windows.open("Ada")
+    page = windows.console(path="#/users")
+    page.get_by_label("User, or id of a connection").fill("ada")
+    page.get_by_role("button", name="Look up").click()
+    connections = page.get_by_role("table", name="Connections").locator("tbody tr")
+    expect(connections).to_have_count(1)
+    first = connections.get_by_role("link").get_attribute("href")
+    windows.look(page, "console-user")
+
+    page.get_by_role("button", name="Disconnect…", exact=True).first.click()
+    windows.look(page, "console-disconnect")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    act(page, "Disconnect", choose=("Afterwards", "the client may come back at once"), done="has disconnected ada")
+    # Another connection of the same window, which has noticed nothing but a moment's break.
+    expect(connections.get_by_role("link")).not_to_have_attribute("href", first)
+    expect(ada.locator("#connection")).to_be_hidden()
+
+    act(page, "Disconnect", choose=("Afterwards", "the client stays away"), done="has disconnected ada")
+    expect(ada.locator("#connection")).to_contain_text("Connect again")
+    expect(page.get_by_text("This user is not connected.")).to_be_visible()
+    ada.get_by_role("button", name="Connect again").click()
+    expect(connections).to_have_count(1)
+
+    act(page, "Suspend", done="ada is suspended")
+    expect(page.locator(".note-bad")).to_contain_text("Suspended until")
+    bar = ada.locator("#connection")
+    expect(bar).to_contain_text("suspended")
+    windows.look(ada, "demo-suspended")
+    windows.look(page, "console-suspended")
+    page.get_by_role("link", name="Users and clients").first.click()
+    expect(page.get_by_role("table", name="Suspended")).to_contain_text("ada")
+    page.get_by_role("button", name="Lift the suspension of ada").click()
+    page.get_by_role("dialog").get_by_role("button", name="Lift the suspension").click()
+    expect(page.get_by_text("Nobody is suspended.")).to_be_visible()
+    ada.get_by_role("button", name="Connect again").click()
+    expect(bar).to_be_hidden()
+
+    page.get_by_label("User, or id of a connection").fill("ada")
+    page.get_by_role("button", name="Look up").click()
+    expect(connections).to_have_count(1)
+    act(page, "Revoke tokens", done="are revoked")
+    expect(page.locator(".note-warn")).to_contain_text("are revoked")
+    # The demo asks for another token by itself, as an app's backend would give it one.
+    expect(bar).to_be_hidden()
+    expect(connections).to_have_count(1)
+    windows.look(page, "console-revoked")
+
+
 def scenario_killed_server(windows):
     """The console says that the server is away, and asks for the password again once it is back."""
     page = windows.console()
@@ -106,4 +252,7 @@ def scenario_killed_server(windows):
 
 
 if __name__ == "__main__":
-    run([scenario_sign_in, scenario_busy_channel, scenario_each_page, scenario_markup, scenario_killed_server])
+    run([
+        scenario_sign_in, scenario_busy_channel, scenario_each_page, scenario_markup, scenario_publish_and_why,
+        scenario_filter_trial, scenario_people, scenario_killed_server,
+    ])
