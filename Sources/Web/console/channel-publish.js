@@ -114,7 +114,13 @@ export function mountPublish(root, context, channel, shared) {
       submit.setAttribute("aria-disabled", "false");
     }
   };
-  root.append(h("form", { class: "card stack", novalidate: true, on: { submit: onSubmit } },
+  root.append(h("form", { class: "card stack", novalidate: true, on: {
+    submit: onSubmit,
+    // What was wrong is being mended.
+    input: () => {
+      problem.textContent = "";
+    },
+  } },
     data.element, map, h("details", { open: draft.tags.length > 0 }, h("summary", {}, "Tags"), tagRows(draft)),
     problem, done, h("div", { class: "row" }, submit)));
   const known = () => {

@@ -75,6 +75,14 @@ export function mountChannel(root, context, name) {
     heading(name, { mono: true, crumb: { text: "Channels", href: "#/channels" }, actions: chips }),
      problem.element, facts.element, tabs.element, place);
 
+  let chipsShown = "";
+  const showChips = () => {
+    const { kind, durability, lane, exists } = shared.known.broker;
+    const stamp = JSON.stringify([kind, durability, lane, exists]);
+    if (stamp === chipsShown) return;
+    chipsShown = stamp;
+    fill(chips, chipsOf(shared.known));
+  };
   const show = () => {
     if (!shared.known) return;
     facts.show(factsOf(shared.known, busyChannels().find((one) => one.channel === name)));
@@ -98,7 +106,7 @@ export function mountChannel(root, context, name) {
       const isFirst = !shared.known;
       shared.known = await call("inspect_channel", { channel: name }, { signal });
       problem.show(missingGateways(shared.known));
-      if (isFirst) fill(chips, chipsOf(shared.known));
+      showChips();
       if (isFirst && shared.known.broker.kind === "map") tabs.rename("history", "Entries");
       show();
       if (isFirst && wanted) showView(wanted);

@@ -155,7 +155,7 @@ export function mount(root, context) {
   const lead = h("p", { class: "lead" });
   const leads = {
     why: "Whether a publication was delivered to a user, to which connection and when, or why not. Its offset stands "
-      + "in the history of the channel.",
+      + "in the history of the channel, and with each publication of its live tail; SDKs give it to the app, too.",
     may: "Whether somebody may do something with a channel, and which setting says so. Every gateway decides as it "
       + "does for a client.",
   };
