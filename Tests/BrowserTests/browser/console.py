@@ -1,6 +1,7 @@
 """The console of a server on which people use the demo: from signing in to the busiest channel and back."""
 
 import re
+import time
 
 from harness import expect, run
 
@@ -233,7 +234,11 @@ def scenario_people(windows):
     expect(connections).to_have_count(1)
     act(page, "Revoke tokens", done="are revoked")
     expect(page.get_by_text(re.compile("^Tokens that were issued before .* are revoked"))).to_be_visible()
-    # The demo asks for another token by itself, as an app's backend would give it one.
+    expect(page.get_by_text("This user is not connected.")).to_be_visible()
+    expect(bar).to_contain_text("Invalid token. Connect again")
+    # A token that is issued from the next second on is none of those that were revoked.
+    ada.wait_for_function("(end) => Date.now() > end", arg=(int(time.time()) + 1) * 1000)
+    bar.get_by_role("button").click()
     expect(bar).to_be_hidden()
     expect(connections).to_have_count(1)
     windows.look(page, "console-revoked")
