@@ -2679,7 +2679,7 @@ enum EmbeddedWebFiles {
     ("state-news.js", "8e520d660460845d79dea16f78adc0e9", demo31),
     ("state-recorder.js", "bb503de867cac5d658fa8aa54120b017", demo32),
     ("state-reveal.js", "b28a29b339b50a53f65bdfb3aed0d1b2", demo33),
-    ("state.css", "24551b79d72efcee9eb1321a1e6f3efc", demo34),
+    ("state.css", "06110e3adda4560071319bb8d54c7c2d", demo34),
     ("state.js", "69d9be1c1df6fc4d79b853ac8d22d26f", demo35),
     ("ui.js", "c68bcedeaa8154e4fff93b27baef8a47", demo36),
   ]
@@ -9073,6 +9073,7 @@ enum EmbeddedWebFiles {
       .state-sticker { inset: auto var(--space-1) var(--space-1) auto; width: 2.5rem; height: 2.5rem; font-size: 1.25rem; }
       .recorder-stage { padding: var(--space-3); }
       .recorder-ready { padding: var(--space-4); }
+      .recorder-shot figcaption { flex-direction: column; align-items: flex-start; }
     }
     @media (prefers-reduced-motion: no-preference) {
       .ring-left { transition: stroke-dashoffset 0.2s linear; }
@@ -9831,11 +9832,11 @@ enum EmbeddedWebFiles {
     ("apps.js", "bc307f42e6ef1514287c35cfa53e393b", console2),
     ("channel-history.js", "bace30d8eb8667116b42d999fe67c37c", console3),
     ("channel-members.js", "d66dab160dc0059df8bd3660e73d30c6", console4),
-    ("channel-publish.js", "f89237e3f8ed1dc0679d7a39d4742aed", console5),
+    ("channel-publish.js", "ac822b4325268ec8bc7268c1fe3e9ec6", console5),
     ("channel-tail.js", "18977a81733c63160c72c69eaa403c0a", console6),
-    ("channel.js", "317eebe63e3e1671db37586c76eaa417", console7),
+    ("channel.js", "e83ae6957160d3cefa8363c1021084f8", console7),
     ("channels.js", "ff1afb4982313e69e7282daf563b41ee", console8),
-    ("console.css", "b00a5bf343b6d3d0d68662a3bea4314b", console9),
+    ("console.css", "74b819cce0409a610ccf5ca854b42ebb", console9),
     ("filter.js", "fd3d0345cf892e5623f247876d5b2a2d", console10),
     ("format.js", "c66e4fe8628b8ef4e6bb88248c47fe27", console11),
     ("index.html", "079aaefd166f660e5940a8724239078e", console12),
@@ -9854,7 +9855,7 @@ enum EmbeddedWebFiles {
     ("table.js", "9a33b36167652ca384b8141f037eb42b", console25),
     ("users.js", "989c8bb448bb8902b2bcbdf169635df3", console26),
     ("webhooks.js", "3b21f94a221f35ed08091549022f87d4", console27),
-    ("why.js", "658c5ad66c66c69ae1936258a65ee138", console28),
+    ("why.js", "5924d65c86313c98bee39102e1910104", console28),
   ]
 
   private static let console0 = ##"""
@@ -10635,7 +10636,13 @@ enum EmbeddedWebFiles {
           submit.setAttribute("aria-disabled", "false");
         }
       };
-      root.append(h("form", { class: "card stack", novalidate: true, on: { submit: onSubmit } },
+      root.append(h("form", { class: "card stack", novalidate: true, on: {
+        submit: onSubmit,
+        // What was wrong is being mended.
+        input: () => {
+          problem.textContent = "";
+        },
+      } },
         data.element, map, h("details", { open: draft.tags.length > 0 }, h("summary", {}, "Tags"), tagRows(draft)),
         problem, done, h("div", { class: "row" }, submit)));
       const known = () => {
@@ -10946,6 +10953,14 @@ enum EmbeddedWebFiles {
         heading(name, { mono: true, crumb: { text: "Channels", href: "#/channels" }, actions: chips }),
          problem.element, facts.element, tabs.element, place);
 
+      let chipsShown = "";
+      const showChips = () => {
+        const { kind, durability, lane, exists } = shared.known.broker;
+        const stamp = JSON.stringify([kind, durability, lane, exists]);
+        if (stamp === chipsShown) return;
+        chipsShown = stamp;
+        fill(chips, chipsOf(shared.known));
+      };
       const show = () => {
         if (!shared.known) return;
         facts.show(factsOf(shared.known, busyChannels().find((one) => one.channel === name)));
@@ -10969,7 +10984,7 @@ enum EmbeddedWebFiles {
           const isFirst = !shared.known;
           shared.known = await call("inspect_channel", { channel: name }, { signal });
           problem.show(missingGateways(shared.known));
-          if (isFirst) fill(chips, chipsOf(shared.known));
+          showChips();
           if (isFirst && shared.known.broker.kind === "map") tabs.rename("history", "Entries");
           show();
           if (isFirst && wanted) showView(wanted);
@@ -11212,6 +11227,8 @@ enum EmbeddedWebFiles {
     .status[data-state="open"]::before { background: currentColor; }
     .status[data-state="lost"], .status[data-state="refused"] { background: var(--danger-soft); color: var(--danger); }
     .status[data-state="lost"]::before, .status[data-state="refused"]::before { background: currentColor; }
+    /* Numbers that have stopped say nothing of now. */
+    .is-stale .finding-good { display: none; }
     .is-stale .tiles, .is-stale .plots, .is-stale .hops, .is-stale .is-live { filter: grayscale(1); }
 
     /* Headings of pages */
@@ -14709,7 +14726,7 @@ enum EmbeddedWebFiles {
       const lead = h("p", { class: "lead" });
       const leads = {
         why: "Whether a publication was delivered to a user, to which connection and when, or why not. Its offset stands "
-          + "in the history of the channel.",
+          + "in the history of the channel, and with each publication of its live tail; SDKs give it to the app, too.",
         may: "Whether somebody may do something with a channel, and which setting says so. Every gateway decides as it "
           + "does for a client.",
       };
