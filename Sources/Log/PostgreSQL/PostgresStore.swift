@@ -76,11 +76,12 @@ public final class PostgresStore: TailedStore {
   /// (``Options/leaseWaitMilliseconds``).
   ///
   /// - Parameters:
+  ///   - folder: keeps up to where the log was acknowledged, so that it is noticed when the database has lost some of it.
   ///   - randomness: where epochs come from.
   ///   - onNews: called on any of the store's threads when ``takeNews()`` has something to tell.
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   public init(
-    options: Options, randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
+    options: Options, folder: DataFolderLock? = nil, randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) throws(PostgresStartError) {
@@ -90,7 +91,7 @@ public final class PostgresStore: TailedStore {
     let session: PostgresSession
     let epochs: EpochParts
     do {
-      session = try Self.session(on: server, options: options, lease: clock, logger: logger)
+      session = try Self.session(on: server, folder: folder, options: options, lease: clock, logger: logger)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
     } catch {
       throw Self.startError(for: error, server)
@@ -123,7 +124,7 @@ public final class PostgresStore: TailedStore {
   // MARK: The start
 
   private static func session(
-    on server: PostgresDatabase, options: Options, lease: LeaseClock, logger: Logger
+    on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger
   ) throws -> PostgresSession {
     let connection = try server.connect()
     if connection.serverVersion < minimumVersion * 10_000 {
@@ -139,9 +140,10 @@ public final class PostgresStore: TailedStore {
       let begun = options.uptime()
       do {
         let taken = try PostgresLease.take(
-          connection, of: server, owner: options.owner, life: options.leaseMilliseconds)
+          connection, of: server, owner: options.owner, life: options.leaseMilliseconds,
+          after: folder?.mark?.epoch ?? 0)
         return PostgresSession(
-          connection, taken, of: server, owner: options.owner, life: options.leaseMilliseconds, begun: begun,
+          connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds, begun: begun,
           lease: lease, uptime: options.uptime, logger: logger)
       } catch PostgresLease.Fault.held(let owner, let until) {
         guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }

@@ -31,7 +31,8 @@ enum LogSetup {
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let store = try PostgresStore(
-        options: serverOptions(for: settings, clock: clock), logger: logger, onNews: onNews, onCompletion: onCompletion)
+        options: serverOptions(for: settings, clock: clock), folder: lock, logger: logger, onNews: onNews,
+        onCompletion: onCompletion)
       return Opened(store: store, scan: { store.scan() }, folderLock: lock)
     }
   }
