@@ -8,7 +8,7 @@ import Wire
 @testable import Log
 
 /// A database that lacks what was acknowledged is told of, and never taken for whole.
-@Suite("A database that has lost what was acknowledged")
+@Suite("A database that has lost what was acknowledged", .ownThread)
 struct PostgresLossTests {
   private static let seed = "abcdefgh12345678"
   private let name: ChannelName = "chat:1"

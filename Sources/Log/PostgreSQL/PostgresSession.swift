@@ -193,10 +193,10 @@ final class PostgresSession {
   }
 
   /// Begins the mark of this lease, over which no power cut leaves an older one.
-  func beginMark(of seed: String) throws(LogError) {
+  func beginMark(of seed: String) throws(PostgresStartError) {
     let mark = LogMark(seed: seed, epoch: taken.epoch, term: taken.term, seq: taken.seq)
     do throws(FileFault) { try folder?.sync(mark) } catch {
-      throw .unavailable("the data folder takes no mark of the log: \(error.reason)")
+      throw .unusableFolder(reason: error.reason)
     }
     self.mark = mark
   }
