@@ -67,6 +67,7 @@ enum LogSetup {
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
+    options.leaseWaitMilliseconds = postgres.wait.milliseconds
     options.now = { clock.wall() }
     let table = AppSetup.namespaces(for: settings)
     options.keepsRow = keepsRow(table)
