@@ -79,7 +79,6 @@ struct PostgresEngineTests {
   /// Where a channel stands after so many publications more.
   private func position(on server: ServerProcess, publishing count: Int) async throws -> Peer.Position {
     let service = Service(server.endpoints.commands)
-    defer { service.end() }
     var position: Peer.Position?
     for _ in 0..<count { position = try await service.publish("standby", to: "chat:room").position }
     return try #require(position)
