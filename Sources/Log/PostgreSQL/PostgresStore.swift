@@ -82,7 +82,8 @@ public final class PostgresStore: TailedStore {
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   public init(
     options: Options, folder: DataFolderLock? = nil,
-    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
+    logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) throws(PostgresStartError) {
     var randomness = randomness
