@@ -72,7 +72,7 @@ struct PostgresLossTests {
       }
     }
 
-    deinit {
+    func end() {
       standby.end()
       primary.end()
     }
@@ -95,11 +95,40 @@ struct PostgresLossTests {
       }
     }
 
-    /// From here on the standby misses what the primary acknowledges.
-    func part() throws {
+    /// From here on the standby misses what the primary does.
+    ///
+    /// - Returns: its way back, for ``rejoin(by:)``.
+    @discardableResult
+    func part() throws -> String {
+      let way = try ask(standby, "SELECT quote_literal(current_setting('primary_conninfo'))").text(0, 0)
       _ = try ask(standby, "ALTER SYSTEM SET primary_conninfo = ''")
       _ = try ask(standby, "SELECT pg_reload_conf()")
       try eventually { try ask(standby, "SELECT count(*) FROM pg_stat_wal_receiver").int(0, 0) == 0 }
+      return way
+    }
+
+    func rejoin(by way: String) throws {
+      _ = try ask(standby, "ALTER SYSTEM SET primary_conninfo = \(way)")
+      _ = try ask(standby, "SELECT pg_reload_conf()")
+    }
+
+    /// From here on a commit waits until the standby has it on its disk.
+    func demandStandby() throws {
+      _ = try ask(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+      _ = try ask(primary, "SELECT pg_reload_conf()")
+      try eventually { try ask(primary, "SELECT current_setting('synchronous_standby_names')").text(0, 0) == "*" }
+    }
+
+    /// Cancels what waits for the standby, as an impatient operator would.
+    ///
+    /// - Returns: how many waited.
+    func cancelWaits() throws -> Int64 {
+      try ask(primary, "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        .int(0, 0)
+    }
+
+    func publicationsOnStandby() throws -> Int64 {
+      try ask(standby, "SELECT count(*) FROM fanfare.publications").int(0, 0)
     }
 
     func promote() throws {
@@ -122,6 +151,7 @@ struct PostgresLossTests {
     .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), arguments: [false, true])
   func promotion(losing: Bool) throws {
     let pair = try Pair()
+    defer { pair.end() }
     let proxy = try PostgresProxy(to: pair.primary)
     defer { proxy.close() }
     let subject = try pair.subject(through: proxy.connection, DataFolderLock(pair.folder.path))
@@ -139,7 +169,7 @@ struct PostgresLossTests {
     guard losing else {
       try publish(subject, 6...6, epoch: epoch)
       #expect(pair.losses == 0)
-      return
+      return subject.store.close()
     }
     var news: [LogNews] = []
     try eventually {
@@ -155,6 +185,7 @@ struct PostgresLossTests {
     let again = try pair.subject(through: proxy.connection, nil)
     #expect(try again.store.open(name, durability: .durable).position == StreamPosition(epoch: found.epoch, offset: 4))
     #expect(pair.losses == 1)
+    again.store.close()
   }
 
   @Test(
@@ -162,6 +193,7 @@ struct PostgresLossTests {
     .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), arguments: [false, true])
   func restart(losing: Bool) throws {
     let pair = try Pair()
+    defer { pair.end() }
     var first: PostgresSubject? = try pair.subject(
       through: pair.primary.connection, DataFolderLock(pair.folder.path))
     let epoch = try #require(try first?.store.open(name, durability: .durable).position.epoch)
@@ -188,6 +220,31 @@ struct PostgresLossTests {
     #expect(last.offset == found.offset + 20)
     #expect((last.epoch != epoch) == losing && pair.losses == (losing ? 1 : 0))
     third.store.close()
+  }
+
+  @Test(
+    "What the standby has not confirmed is not acknowledged, however often the wait is cancelled, and is there once when it has",
+    .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere))
+  func confirmation() throws {
+    let pair = try Pair()
+    defer { pair.end() }
+    let subject = try pair.subject(through: pair.primary.connection, nil)
+    let epoch = try subject.store.open(name, durability: .durable).position.epoch
+    try pair.demandStandby()
+    try publish(subject, 1...3, epoch: epoch)
+    let way = try pair.part()
+    subject.append(name, epoch: epoch, offset: 4, durability: .durable)
+    var cancelled: Int64 = 0
+    try eventually {
+      cancelled += try pair.cancelWaits()
+      return cancelled >= 3
+    }
+    #expect(subject.completions.all.count == 3)
+    try pair.rejoin(by: way)
+    try subject.completions.wait(for: 4)
+    #expect(subject.completions.all.map(\.error) == [nil, nil, nil, nil])
+    #expect(try pair.publicationsOnStandby() == 4)
+    subject.store.close()
   }
 
   @Test(
