@@ -243,7 +243,8 @@ struct PostgresLossTests {
     try pair.rejoin(by: way)
     try subject.completions.wait(for: 4)
     #expect(subject.completions.all.map(\.error) == [nil, nil, nil, nil])
-    #expect(try pair.publicationsOnStandby() == 4)
+    // It is on the standby's disk; to be read there takes a moment.
+    try eventually { try pair.publicationsOnStandby() == 4 }
     subject.store.close()
   }
 
