@@ -281,6 +281,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_log_written_bytes_total", .counter,
       "Bytes of entries that were committed, as broker.pending_bytes counts them."),
+    MetricDescription(
+      "fanfare_log_losses_total", .counter,
+      "Starts that found acknowledged transactions missing: a restored backup, a cut file, a wrong promotion."),
     MetricDescription("fanfare_log_commits_failed_total", .counter, "Transactions that the disk did not take."),
     MetricDescription(
       "fanfare_log_refusing", .gauge, by: ["cause"],

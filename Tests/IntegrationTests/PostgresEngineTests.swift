@@ -42,6 +42,56 @@ struct PostgresEngineTests {
     }
   }
 
+  @Test("A standby waits for as long as it is told to, begins when the other server dies, and ends when it is told to")
+  func standby() async throws {
+    let settings = try Engine.postgres.settings() + ["log.postgres.wait=1h"]
+    let configuration = try String(
+      contentsOf: ServerProcess.repository.appendingPathComponent("config/fanfare.json"), encoding: .utf8)
+    try await withTemporaryFolder { folder in
+      @Sendable func begin(_ name: String) async throws -> ServerProcess {
+        try await ServerProcess(
+          in: folder.appendingPathComponent(name), configuration: configuration,
+          arguments: settings.flatMap { ["--set", $0] })
+      }
+      let first = try await begin("first")
+      defer { kill(first.identifier, SIGKILL) }
+      let epoch = try await position(on: first, publishing: 3).epoch
+      async let other = begin("second")
+      #expect(await eventually { said(in: folder.appendingPathComponent("second")).contains("this one waits") })
+      let errors = folder.appendingPathComponent("third.txt")
+      let third = try ChildProcess(
+        ServerProcess.executable(),
+        ["serve", "--set", "data.directory=\(folder.path)/third", "--set", "server.port=0", "--set", "admin.port=0"]
+          + settings.flatMap { ["--set", $0] },
+        environment: ChildProcess.fanfareEnvironment, errors: errors)
+      defer { third.signal(SIGKILL) }
+      #expect(await eventually { text(errors).contains("process \(first.identifier)") })
+      third.signal(SIGTERM)
+      #expect(await eventually { !third.isRunning })
+      await first.kill()
+      let second = try await other
+      defer { kill(second.identifier, SIGKILL) }
+      #expect(try await position(on: second, publishing: 1) == Peer.Position(epoch: epoch, offset: 4))
+      #expect(await second.terminate() == 0)
+    }
+  }
+
+  /// Where a channel stands after so many publications more.
+  private func position(on server: ServerProcess, publishing count: Int) async throws -> Peer.Position {
+    let service = Service(server.endpoints.commands)
+    var position: Peer.Position?
+    for _ in 0..<count { position = try await service.publish("standby", to: "chat:room").position }
+    return try #require(position)
+  }
+
+  /// What a server that is not up yet has said.
+  private func said(in folder: URL) -> String {
+    let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    return files.filter { $0.lastPathComponent.hasPrefix("stderr") }.map(text).joined()
+  }
+
+  private func text(_ file: URL) -> String { (try? String(contentsOf: file, encoding: .utf8)) ?? "" }
+
   @Test("The connection string is asked for where it is missing, and the password in it is not told")
   func settings() async throws {
     try await withTemporaryFolder { folder in

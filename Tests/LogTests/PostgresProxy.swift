@@ -19,17 +19,18 @@ final class PostgresProxy: Sendable {
     var mode = Mode.open
     var sockets: [Int32] = []
     var droppedBytes = 0
+    var target: String
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let folder: TemporaryFolder
   private let listener: Int32
-  private let target: String
 
-  init() throws {
+  /// - Parameter server: nil: that which the tests share.
+  init(to server: PostgresServer? = nil) throws {
     folder = try TemporaryFolder()
-    target = try PostgresServer.shared().socketPath
+    state = Mutex(State(target: try (server ?? PostgresServer.shared()).socketPath))
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     let path = folder.path + "/.s.PGSQL.5432"
     let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
@@ -50,6 +51,12 @@ final class PostgresProxy: Sendable {
 
   func set(_ mode: Mode) { state.withLock { $0.mode = mode } }
 
+  /// Leads to another server from now on, and ends all connections to the former one.
+  func lead(to server: PostgresServer) {
+    state.withLock { $0.target = server.socketPath }
+    cut()
+  }
+
   /// Ends all connections.
   func cut() {
     state.withLock { state in
@@ -65,6 +72,7 @@ final class PostgresProxy: Sendable {
 
   private func serve(_ client: Int32) {
     let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let target = state.withLock { $0.target }
     guard Self.withAddress(target, { connect(server, $0, $1) == 0 }) else {
       Glibc.close(client)
       Glibc.close(server)

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import PostgreSQL
 import TestSupport
 import Testing
@@ -19,7 +20,8 @@ final class PostgresSubject: StoreSubject {
 
   /// - Parameter schema: that of a store that is opened again; nil: a new one.
   init(
-    schema: String? = nil, connection: String? = nil, _ change: (inout PostgresStore.Options) -> Void = { _ in }
+    schema: String? = nil, connection: String? = nil, folder: DataFolderLock? = nil, logger: Logger = quiet,
+    _ change: (inout PostgresStore.Options) -> Void = { _ in }
   ) throws {
     let schema = schema ?? "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
     var options = PostgresStore.Options(connection: try connection ?? Self.server.connection, schema: schema)
@@ -28,7 +30,7 @@ final class PostgresSubject: StoreSubject {
     self.options = options
     self.schema = schema
     let completions = completions
-    store = try PostgresStore(options: options, logger: quiet) { completions.add($0) }
+    store = try PostgresStore(options: options, folder: folder, logger: logger) { completions.add($0) }
   }
 
   deinit { store.close() }

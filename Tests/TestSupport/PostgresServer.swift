@@ -29,6 +29,9 @@ public final class PostgresServer: Sendable {
     }
   }
 
+  /// Another server, with nothing in it, which is the caller's to end.
+  public static func new() throws -> PostgresServer { try PostgresServer() }
+
   public static var isThere: Bool { programs != nil && (!isRoot || setpriv != nil) }
 
   private static var isRoot: Bool { getuid() == 0 }
@@ -65,7 +68,21 @@ public final class PostgresServer: Sendable {
   public let folder: String
   private let process: ChildProcess
 
-  private init() throws {
+  private convenience init() throws {
+    try self.init { data in
+      ("initdb", ["-D", data, "-U", "fanfare", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"])
+    }
+  }
+
+  /// A standby of this server, which follows it from now on, and is the caller's to end.
+  public func standby() throws -> PostgresServer {
+    try PostgresServer { data in
+      ("pg_basebackup", ["-D", data, "-h", folder, "-U", "fanfare", "-R", "-X", "stream", "-c", "fast", "--no-sync"])
+    }
+  }
+
+  /// - Parameter filling: the program that fills the folder of the data, and its arguments.
+  private init(filling: (String) -> (program: String, arguments: [String])) throws {
     guard let programs = Self.programs else { throw Failure(description: "there is no PostgreSQL on this machine") }
     let memory = "/dev/shm"
     let parent = access(memory, W_OK) == 0 ? memory : FileManager.default.temporaryDirectory.path
@@ -74,13 +91,12 @@ public final class PostgresServer: Sendable {
     if Self.isRoot { chown(folder, Self.nobody, Self.nobody) }
     let data = folder + "/data"
     let errors = URL(fileURLWithPath: folder + "/errors.txt")
-    let made = try Self.run(
-      programs.appendingPathComponent("initdb"),
-      ["-D", data, "-U", "fanfare", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], errors: errors)
+    let (program, arguments) = filling(data)
+    let made = try Self.run(programs.appendingPathComponent(program), arguments, errors: errors)
     let hasEnded = blocksUntil(within: .seconds(120)) { !made.isRunning }
     guard hasEnded, made.status == 0 else {
       let said = String(decoding: (try? Data(contentsOf: errors)) ?? Data(), as: UTF8.self)
-      throw Failure(description: "initdb failed: \(said)")
+      throw Failure(description: "\(program) failed: \(said)")
     }
     let settings = [
       "listen_addresses=", "fsync=off", "full_page_writes=off", "max_connections=300", "shared_buffers=64MB",
@@ -95,7 +111,7 @@ public final class PostgresServer: Sendable {
     let isReady = blocksUntil(within: .seconds(60)) {
       if !process.isRunning { return true }
       let status = (try? String(contentsOfFile: lock, encoding: .utf8)) ?? ""
-      return status.contains("ready") && FileManager.default.fileExists(atPath: socket)
+      return (status.contains("ready") || status.contains("standby")) && FileManager.default.fileExists(atPath: socket)
     }
     guard isReady, process.isRunning else {
       let said = String(decoding: (try? Data(contentsOf: errors)) ?? Data(), as: UTF8.self)
@@ -110,9 +126,14 @@ public final class PostgresServer: Sendable {
 
   private static func end() {
     guard case .success(let server)? = started.withLock({ $0 }) else { return }
-    server.process.signal(SIGQUIT)
-    _ = blocksUntil(within: .seconds(10)) { !server.process.isRunning }
-    try? FileManager.default.removeItem(atPath: server.folder)
+    server.end()
+  }
+
+  /// Ends the server as a crash would, with all that it has.
+  public func end() {
+    process.signal(SIGQUIT)
+    _ = blocksUntil(within: .seconds(10)) { !process.isRunning }
+    try? FileManager.default.removeItem(atPath: folder)
   }
 
   /// Starts a program as somebody who is not root, which the kernel ends with SIGQUIT when this process ends.

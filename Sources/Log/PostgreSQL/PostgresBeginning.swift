@@ -11,19 +11,50 @@ extension PostgresSession {
     let rows = try asked("SELECT key, value FROM meta")
     var meta: [String: String] = [:]
     for row in 0..<rows.count { meta[rows.text(row, 0)] = rows.text(row, 1) }
-    var epochs = EpochParts(seed: meta["seed"] ?? "", era: "", run: meta["run"] ?? "")
+    var epochs = EpochParts(seed: meta["seed"] ?? "", era: meta["era"] ?? "", run: meta["run"] ?? "")
+    let isMissing = try hasLostAcknowledged(of: epochs.seed)
     if epochs.seed.isEmpty { epochs.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }
-    if meta["clean"] != "1" { epochs.run = Epoch.random(using: &randomness) }
+    if isMissing {
+      logger.critical(
+        """
+        transactions that were acknowledged are missing from the log's database: a standby was promoted that did not \
+        have them, or a backup was restored. All channels begin new epochs, and clients are told that they may have \
+        missed something; docs/POSTGRESQL.md says what to look at
+        """)
+      LogMetrics.noteLoss()
+      epochs.era = Epoch.random(using: &randomness)
+    }
+    if isMissing || meta["clean"] != "1" { epochs.run = Epoch.random(using: &randomness) }
     let written = try asked(
       """
-      UPDATE meta SET value = CASE key WHEN 'seed' THEN $1 WHEN 'run' THEN $2 ELSE '0' END
-      WHERE key IN ('seed', 'run', 'clean')
-      """, [.text(epochs.seed), .text(epochs.run)])
+      UPDATE meta SET value = CASE key WHEN 'seed' THEN $1 WHEN 'run' THEN $2 WHEN 'era' THEN $3 ELSE '0' END
+      WHERE key IN ('seed', 'run', 'era', 'clean')
+      """, [.text(epochs.seed), .text(epochs.run), .text(epochs.era)])
     if written.isUnconfirmed { throw PostgresLease.Fault.unconfirmed }
+    // Not before the new epochs are written: else a loss would be noticed and forgotten with a crash.
+    try beginMark(of: epochs.seed)
     try count(quotaNamespaces, counted: meta["quotas"] ?? "")
     // Nobody was told of these, and nobody holds anything of an account yet.
     _ = try asked("DELETE FROM changed")
     return epochs
+  }
+
+  /// Whether the database lacks what this broker knows to be acknowledged.
+  private func hasLostAcknowledged(of seed: String) throws -> Bool {
+    guard let mark else { return false }
+    guard mark.seed == seed else {
+      logger.notice("the log's database is another one than before")
+      return false
+    }
+    let rows = try asked(
+      """
+      SELECT epoch, term, started, (SELECT min(epoch) FROM leases) FROM leases WHERE epoch >= $1
+      ORDER BY epoch LIMIT 2
+      """, [.int(mark.epoch)])
+    let leases = (0..<rows.count).map {
+      LogMark.Lease(epoch: rows.int($0, 0), term: rows.text($0, 1), started: rows.int($0, 2))
+    }
+    return mark.isAhead(of: leases, oldest: rows.count > 0 ? rows.int(0, 3) : 0)
   }
 
   private func asked(_ sql: String, _ parameters: [Parameter] = []) throws(LogError) -> Rows {

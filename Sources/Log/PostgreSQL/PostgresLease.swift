@@ -22,15 +22,22 @@ struct PostgresLease {
   }
 
   let epoch: Int64
+  /// Random text, which tells the lease from another one of the same epoch (``LogMark``).
+  let term: String
   /// Transactions that were committed under a lease so far.
-  let seq: Int64
+  var seq: Int64
 
   /// How often a lock is tried that a session has which is being ended.
   private static let pause: UInt32 = 50_000
 
+  /// Leases that the database remembers.
+  static let remembered = 1000
+
   /// Takes the lease for a new epoch.
+  ///
+  /// - Parameter known: an epoch that is known to be over. A database that has lost it must not give it out again.
   static func take(
-    _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64
+    _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64, after known: Int64 = 0
   ) throws -> PostgresLease {
     let deadline = DispatchTime.now() + database.patience
     while try !lock(connection, of: database) {
@@ -42,22 +49,32 @@ struct PostgresLease {
       try endHolder(connection, of: database)
       usleep(pause)
     }
+    var random = SystemRandomNumberGenerator()
+    let term = Epoch.random(using: &random)
     let rows = try connection.query(
       """
-      UPDATE shards SET epoch = epoch + 1, owner = $1, pid = pg_backend_pid(),
-        expires = clock_timestamp() + $2 * interval '1 millisecond'
-      WHERE shard = 0 RETURNING epoch, seq
-      """, [.text(owner), .int(life)], within: database.patience)
+      WITH taken AS (
+        UPDATE shards SET epoch = greatest(epoch, $3) + 1, owner = $1, pid = pg_backend_pid(),
+          expires = clock_timestamp() + $2 * interval '1 millisecond'
+        WHERE shard = 0 RETURNING epoch, seq
+      ), noted AS (
+        INSERT INTO leases SELECT epoch, $4, seq, $1, clock_timestamp() FROM taken
+      ), forgotten AS (
+        DELETE FROM leases WHERE epoch <= (SELECT epoch FROM taken) - \(remembered)
+      )
+      SELECT epoch, seq FROM taken
+      """, [.text(owner), .int(life), .int(known), .text(term)], within: database.patience)
     if rows.isUnconfirmed { throw Fault.unconfirmed }
-    return PostgresLease(epoch: rows.int(0, 0), seq: rows.int(0, 1))
+    return PostgresLease(epoch: rows.int(0, 0), term: term, seq: rows.int(0, 1))
   }
 
   /// Takes the lock again after a connection was lost, if nobody has taken the lease meanwhile. From then on nothing
   /// that was sent on the former session can come to be committed, and what is committed is counted in ``seq``.
   static func reclaim(
-    _ epoch: Int64, _ connection: Connection, of database: PostgresDatabase, life: Int64
+    _ former: PostgresLease, _ connection: Connection, of database: PostgresDatabase, life: Int64
   ) throws -> PostgresLease {
     let deadline = DispatchTime.now() + database.patience
+    let epoch = former.epoch
     while try !lock(connection, of: database) {
       let rows = try connection.query("SELECT epoch FROM shards WHERE shard = 0", within: database.patience)
       if rows.int(0, 0) != epoch { throw Fault.taken }
@@ -72,7 +89,10 @@ struct PostgresLease {
       """, [.int(epoch), .int(life)], within: database.patience)
     if rows.count == 0 { throw Fault.taken }
     if rows.isUnconfirmed { throw Fault.unconfirmed }
-    return PostgresLease(epoch: epoch, seq: rows.int(0, 0))
+    // Less is committed than this broker knows of: another database, or one that has lost something. Whoever takes the
+    // lease anew finds out what (``LogMark``).
+    if rows.int(0, 0) < former.seq { throw Fault.taken }
+    return PostgresLease(epoch: epoch, term: former.term, seq: rows.int(0, 0))
   }
 
   private static func lock(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) -> Bool {

@@ -124,8 +124,11 @@ final class PostgresReader: JobReader, @unchecked Sendable {
       of: ReadJob.ChannelOnDisk(row: Self.row(results[1])?.row, generation: results[2].int(0, 0)))
   }
 
-  /// What ends the epochs of relaxed channels (``EpochParts/run``).
-  func run() throws(PostgresError) -> String { try ask("SELECT value FROM meta WHERE key = 'run'", []).text(0, 0) }
+  /// What ends the epochs of channels of a durability (``EpochParts``).
+  func suffix(of durability: String) throws(PostgresError) -> String {
+    let key = durability == Durability.durable.rawValue ? "era" : "run"
+    return try ask("SELECT value FROM meta WHERE key = $1", [.text(key)]).text(0, 0)
+  }
 
   // MARK: Publications
 

@@ -14,9 +14,9 @@ final class PostgresScan: LogScan, @unchecked Sendable {
   func channel(_ name: ChannelName, at now: Int64) throws(LogError) -> ScannedChannel? {
     try asking { reader throws(PostgresError) in
       guard let row = try reader.row(of: name)?.row else { return nil }
-      let run = row.durability == Durability.durable.rawValue ? "" : try reader.run()
+      let suffix = try reader.suffix(of: row.durability)
       return ScannedChannel(
-        id: row.id, epoch: run.isEmpty ? row.epoch : row.epoch + "." + run, top: row.top,
+        id: row.id, epoch: suffix.isEmpty ? row.epoch : row.epoch + "." + suffix, top: row.top,
         notBefore: now.minus(ttl: row.ttl))
     }
   }

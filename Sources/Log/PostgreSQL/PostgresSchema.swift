@@ -24,7 +24,7 @@ enum PostgresSchema {
 
   private static let tables = """
     CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
-    INSERT INTO meta VALUES ('clean', '1'), ('run', ''), ('seed', ''), ('quotas', '');
+    INSERT INTO meta VALUES ('clean', '1'), ('era', ''), ('run', ''), ('seed', ''), ('quotas', '');
 
     CREATE TABLE shards (
       shard smallint PRIMARY KEY,
@@ -35,6 +35,15 @@ enum PostgresSchema {
       expires timestamptz NOT NULL
     );
     INSERT INTO shards VALUES (0, 0, 0, '', 0, '-infinity');
+
+    -- The last thousand leases: where one began, and whose it was. A broker's mark is held against it.
+    CREATE TABLE leases (
+      epoch bigint PRIMARY KEY,
+      term text NOT NULL, -- random
+      started bigint NOT NULL, -- shards.seq when it was taken
+      owner text NOT NULL,
+      taken timestamptz NOT NULL
+    );
 
     CREATE TABLE channels (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -49,11 +49,14 @@ final class PostgresSession {
   private let owner: String
   private let lease: LeaseClock
   private let uptime: @Sendable () -> Int64
-  private let logger: Logger
+  let logger: Logger
   private var state = State.owning
   private var connection: Connection?
-  private var epoch: Int64
-  private var seq: Int64
+  private var taken: PostgresLease
+  /// Where this broker's knowledge of the log is kept over restarts.
+  private let folder: DataFolderLock?
+  /// Up to where transactions were acknowledged here; nil: nothing is known of this log.
+  private(set) var mark: LogMark?
   /// When the last transaction that was committed was sent, in milliseconds of ``uptime``.
   private(set) var renewed: Int64
   /// Asked while a connection cannot be had: whether it is worth trying on. The first argument: how long it has been
@@ -64,10 +67,12 @@ final class PostgresSession {
   /// Milliseconds that never go back.
   var now: Int64 { uptime() }
 
-  /// - Parameter begun: when the lease was asked for, in milliseconds of `uptime`.
+  /// - Parameters:
+  ///   - folder: keeps the mark.
+  ///   - begun: when the lease was asked for, in milliseconds of `uptime`.
   init(
-    _ connection: Connection, _ taken: PostgresLease, of database: PostgresDatabase, owner: String, life: Int64,
-    begun: Int64, lease: LeaseClock, uptime: @escaping @Sendable () -> Int64, logger: Logger
+    _ connection: Connection, _ taken: PostgresLease, of database: PostgresDatabase, folder: DataFolderLock?,
+    owner: String, life: Int64, begun: Int64, lease: LeaseClock, uptime: @escaping @Sendable () -> Int64, logger: Logger
   ) {
     self.connection = connection
     self.database = database
@@ -78,8 +83,9 @@ final class PostgresSession {
     self.lease = lease
     self.uptime = uptime
     self.logger = logger
-    epoch = taken.epoch
-    seq = taken.seq
+    self.taken = taken
+    self.folder = folder
+    mark = folder?.mark
     renewed = begun
     lease.extend(to: begun + life - margin)
   }
@@ -96,12 +102,12 @@ final class PostgresSession {
   func commit(_ calls: [PostgresCall]) -> PostgresOutcome {
     var outcome = PostgresOutcome()
     if state == .fenced { outcome.error = .fenced }
-    let base = seq
+    let base = taken.seq
     while outcome.error == nil, outcome.committed.count < calls.count {
       do {
         let connection = try connected()
         // The lease's sequence counts what was committed, also where the answer was lost.
-        while outcome.committed.count < Int(seq - base), outcome.committed.count < calls.count {
+        while outcome.committed.count < Int(taken.seq - base), outcome.committed.count < calls.count {
           outcome.committed.append(nil)
         }
         try run(calls[outcome.committed.count...], on: connection, &outcome)
@@ -134,16 +140,17 @@ final class PostgresSession {
   ) throws {
     let sent = uptime()
     let deadline = DispatchTime.now() + database.patience
+    defer { noteAcknowledged() }
     for (index, call) in calls.enumerated() {
       try connection.send(
-        call.sql, [.int(epoch), .int(seq + Int64(index)), .int(life)] + call.parameters, by: deadline)
+        call.sql, [.int(taken.epoch), .int(taken.seq + Int64(index)), .int(life)] + call.parameters, by: deadline)
     }
     for _ in calls {
       do throws(PostgresError) {
         let rows = try connection.receive(by: deadline)
         // Whether it will last is known only when a later commit is confirmed, so what became of it is asked for anew.
         if rows.isUnconfirmed { throw PostgresError(.lost, "a commit was not confirmed by the standby") }
-        seq += 1
+        taken.seq += 1
         renewed = sent
         lease.extend(to: sent + life - margin)
         outcome.committed.append(rows)
@@ -175,6 +182,25 @@ final class PostgresSession {
     }
   }
 
+  // MARK: The mark
+
+  /// Notes what is about to be acknowledged, before anybody hears of it.
+  private func noteAcknowledged() {
+    guard var mark, mark.epoch == taken.epoch, mark.seq < taken.seq else { return }
+    mark.seq = taken.seq
+    self.mark = mark
+    folder?.set(mark)
+  }
+
+  /// Begins the mark of this lease, over which no power cut leaves an older one.
+  func beginMark(of seed: String) throws(PostgresStartError) {
+    let mark = LogMark(seed: seed, epoch: taken.epoch, term: taken.term, seq: taken.seq)
+    do throws(FileFault) { try folder?.sync(mark) } catch {
+      throw .unusableFolder(reason: error.reason)
+    }
+    self.mark = mark
+  }
+
   // MARK: Connections
 
   /// The server could not be reached for so long that nobody waits any more.
@@ -187,9 +213,10 @@ final class PostgresSession {
       let attempt = uptime()
       do {
         let connection = try database.connect()
-        let taken = try PostgresLease.reclaim(epoch, connection, of: database, life: life)
+        let taken = try PostgresLease.reclaim(self.taken, connection, of: database, life: life)
         self.connection = connection
-        seq = taken.seq
+        self.taken = taken
+        noteAcknowledged()
         renewed = attempt
         lease.extend(to: attempt + life - margin)
         return connection
@@ -219,9 +246,10 @@ final class PostgresSession {
     let begun = uptime()
     do {
       let connection = try database.connect()
-      let taken = try PostgresLease.take(connection, of: database, owner: owner, life: life)
+      let taken = try PostgresLease.take(
+        connection, of: database, owner: owner, life: life, after: self.taken.epoch)
       self.connection = connection
-      (epoch, seq, renewed, state) = (taken.epoch, taken.seq, begun, .owning)
+      (self.taken, renewed, state) = (taken, begun, .owning)
       lease.extend(to: begun + life - margin)
       return true
     } catch {

@@ -14,6 +14,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
   case newerSchema(String)
   /// Another broker keeps the log.
   case held(by: String, until: String)
+  /// The mark cannot be written (``LogMark``).
+  case unusableFolder(reason: String)
   case refused(reason: String)
 
   public var description: String {
@@ -38,6 +40,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       "the tables in the schema \(schema) were made by a newer version of Fanfare; run that version, or a later one"
     case .held(let owner, let until):
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"
+    case .unusableFolder(let reason):
+      "the data folder takes no \(DataFolderLock.markName) (\(reason)); make room in it, or let the server's user write there"
     case .refused(let reason): "the database refused what the log needs (\(reason))"
     }
   }

@@ -76,11 +76,13 @@ public final class PostgresStore: TailedStore {
   /// (``Options/leaseWaitMilliseconds``).
   ///
   /// - Parameters:
+  ///   - folder: keeps up to where the log was acknowledged, so that it is noticed when the database has lost some of it.
   ///   - randomness: where epochs come from.
   ///   - onNews: called on any of the store's threads when ``takeNews()`` has something to tell.
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   public init(
-    options: Options, randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
+    options: Options, folder: DataFolderLock? = nil,
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) throws(PostgresStartError) {
@@ -90,7 +92,7 @@ public final class PostgresStore: TailedStore {
     let session: PostgresSession
     let epochs: EpochParts
     do {
-      session = try Self.session(on: server, options: options, lease: clock, logger: logger)
+      session = try Self.session(on: server, folder: folder, options: options, lease: clock, logger: logger)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
     } catch {
       throw Self.startError(for: error, server)
@@ -123,8 +125,37 @@ public final class PostgresStore: TailedStore {
   // MARK: The start
 
   private static func session(
-    on server: PostgresDatabase, options: Options, lease: LeaseClock, logger: Logger
+    on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger
   ) throws -> PostgresSession {
+    var connection = try connection(to: server)
+    let deadline = options.uptime() + options.leaseWaitMilliseconds
+    var holder: String?
+    while true {
+      let begun = options.uptime()
+      do {
+        let taken = try PostgresLease.take(
+          connection, of: server, owner: options.owner, life: options.leaseMilliseconds,
+          after: folder?.mark?.epoch ?? 0)
+        return PostgresSession(
+          connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
+          begun: begun, lease: lease, uptime: options.uptime, logger: logger)
+      } catch PostgresLease.Fault.held(let owner, let until) {
+        guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }
+        if holder != owner {
+          logger.notice(
+            "another broker keeps the log: this one waits until that has ended", metadata: ["owner": "\(owner)"])
+        }
+        holder = owner
+      } catch let error as PostgresError where error.isLost && holder != nil && begun < deadline {
+        // The server was there before. A standby outlives a restart of it, or its replacement.
+        if let again = try? self.connection(to: server) { connection = again }
+      }
+      Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
+    }
+  }
+
+  /// A connection to a server that can keep the log, with its tables up to date.
+  private static func connection(to server: PostgresDatabase) throws -> Connection {
     let connection = try server.connect()
     if connection.serverVersion < minimumVersion * 10_000 {
       throw PostgresStartError.oldServer(version: "\(connection.serverVersion / 10_000)")
@@ -134,20 +165,7 @@ public final class PostgresStore: TailedStore {
     ).bool(0, 0)
     if isReadOnly { throw PostgresStartError.readOnly(server.target) }
     try server.migrate(connection)
-    let deadline = options.uptime() + options.leaseWaitMilliseconds
-    while true {
-      let begun = options.uptime()
-      do {
-        let taken = try PostgresLease.take(
-          connection, of: server, owner: options.owner, life: options.leaseMilliseconds)
-        return PostgresSession(
-          connection, taken, of: server, owner: options.owner, life: options.leaseMilliseconds, begun: begun,
-          lease: lease, uptime: options.uptime, logger: logger)
-      } catch PostgresLease.Fault.held(let owner, let until) {
-        guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }
-        Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
-      }
-    }
+    return connection
   }
 
   private static func startError(for error: any Error, _ server: PostgresDatabase) -> PostgresStartError {

@@ -36,6 +36,9 @@ struct LogMetrics {
     if let freeBytes { free.record(freeBytes) }
   }
 
+  /// Transactions that were acknowledged are missing from the log that was opened.
+  static func noteLoss() { Counter(label: "fanfare_log_losses_total").increment() }
+
   /// A transaction was rolled back.
   func failed() { failures.increment() }
 

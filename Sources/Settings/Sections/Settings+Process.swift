@@ -53,6 +53,7 @@ extension Settings {
     public struct Postgres: Sendable, Equatable {
       @Setting public var connection: String
       @Setting public var schema: String
+      @Setting public var wait: Duration
 
       init(_ declare: inout SettingDeclarations) {
         _connection = declare.text(
@@ -64,6 +65,10 @@ extension Settings {
           "schema", "fanfare",
           "The schema of the log's tables, made where it is missing: up to 40 of a-z, 0-9 and `_`. One broker at a time "
             + "keeps the log of a schema.")
+        _wait = declare.duration(
+          "wait", .seconds(10), in: .zero ... .hours(100_000),
+          "How long a start waits while another broker keeps the log. With a long time the process is a standby: it serves "
+            + "nothing, and begins as soon as the other one has ended.")
       }
     }
 

@@ -31,7 +31,8 @@ enum LogSetup {
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let store = try PostgresStore(
-        options: serverOptions(for: settings, clock: clock), logger: logger, onNews: onNews, onCompletion: onCompletion)
+        options: serverOptions(for: settings, clock: clock), folder: lock, logger: logger, onNews: onNews,
+        onCompletion: onCompletion)
       return Opened(store: store, scan: { store.scan() }, folderLock: lock)
     }
   }
@@ -66,6 +67,7 @@ enum LogSetup {
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
+    options.leaseWaitMilliseconds = postgres.wait.milliseconds
     options.now = { clock.wall() }
     let table = AppSetup.namespaces(for: settings)
     options.keepsRow = keepsRow(table)
