@@ -16,6 +16,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
   case held(by: String, until: String)
   /// The mark cannot be written (``LogMark``).
   case unusableFolder(reason: String)
+  /// The process was told to end while it waited.
+  case stopped
   case refused(reason: String)
 
   public var description: String {
@@ -42,6 +44,7 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"
     case .unusableFolder(let reason):
       "the data folder takes no \(DataFolderLock.markName) (\(reason)); make room in it, or let the server's user write there"
+    case .stopped: "told to stop while another broker keeps the log"
     case .refused(let reason): "the database refused what the log needs (\(reason))"
     }
   }

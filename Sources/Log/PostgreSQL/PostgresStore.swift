@@ -44,6 +44,8 @@ public final class PostgresStore: TailedStore {
     public var leaseMilliseconds: Int64 = 3000
     /// How long a start waits for another broker's lease to end before it gives up.
     public var leaseWaitMilliseconds: Int64 = 10_000
+    /// Whether the process is to end, so that a start waits no longer.
+    public var isStopping: @Sendable () -> Bool = { false }
     /// Milliseconds without an answer after which a connection is given up, and what was sent is in doubt.
     public var silenceMilliseconds = 3000
     /// Entries in a transaction at most, so that the first of them does not wait for long.
@@ -131,6 +133,7 @@ public final class PostgresStore: TailedStore {
     let deadline = options.uptime() + options.leaseWaitMilliseconds
     var holder: String?
     while true {
+      if options.isStopping() { throw PostgresStartError.stopped }
       let begun = options.uptime()
       do {
         let taken = try PostgresLease.take(

@@ -30,8 +30,11 @@ enum LogSetup {
       return Opened(store: store, scan: { try store.scan() }, folderLock: nil)
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
+      let signals = StopSignals()
+      var options = serverOptions(for: settings, clock: clock)
+      options.isStopping = { signals.isRaised }
       let store = try PostgresStore(
-        options: serverOptions(for: settings, clock: clock), folder: lock, logger: logger, onNews: onNews,
+        options: options, folder: lock, logger: logger, onNews: onNews,
         onCompletion: onCompletion)
       return Opened(store: store, scan: { store.scan() }, folderLock: lock)
     }

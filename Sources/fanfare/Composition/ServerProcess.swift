@@ -49,6 +49,10 @@ struct ServerProcess: Service {
       throw Complaint("\(error)")
     } catch let error as StartError {
       throw Complaint("\(error)")
+    } catch PostgresStartError.stopped {
+      logger.notice("stopped while it waited for the log")
+      // Whoever told the process to stop has told the group as well, which may hear of it a moment later.
+      try await gracefulShutdown()
     } catch let error as PostgresStartError {
       throw Complaint("\(error)")
     } catch let error as ListenerError {
