@@ -31,8 +31,9 @@ enum LogSetup {
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let signals = StopSignals()
+      defer { withExtendedLifetime(signals) {} }
       var options = serverOptions(for: settings, clock: clock)
-      options.isStopping = { signals.isRaised }
+      options.isStopping = { [flag = signals.flag] in flag.isRaised }
       let store = try PostgresStore(
         options: options, folder: lock, logger: logger, onNews: onNews,
         onCompletion: onCompletion)

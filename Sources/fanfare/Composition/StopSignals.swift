@@ -6,26 +6,28 @@ import Synchronization
 ///
 /// `ServiceGroup` traps these signals and tells tasks of them, which a wait on a thread is not, and on a machine with one
 /// core no task runs beside it.
-final class StopSignals: Sendable {
-  private let flag = Flag()
-  private let sources: [any DispatchSourceSignal]
+final class StopSignals {
+  final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
 
-  private final class Flag: Sendable {
-    let isRaised = Atomic<Bool>(false)
+    var isRaised: Bool { value.load(ordering: .relaxed) }
+
+    func raise() { value.store(true, ordering: .relaxed) }
   }
 
+  let flag = Flag()
+  private var sources: [any DispatchSourceSignal] = []
+
   init() {
-    sources = [SIGTERM, SIGINT].map { [flag] number in
+    for number in [SIGTERM, SIGINT] {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { flag.isRaised.store(true, ordering: .relaxed) }
+      source.setEventHandler { [flag] in flag.raise() }
       source.resume()
-      return source
+      sources.append(source)
     }
   }
 
   deinit {
     for source in sources { source.cancel() }
   }
-
-  var isRaised: Bool { flag.isRaised.load(ordering: .relaxed) }
 }
