@@ -184,6 +184,8 @@ def act(page, action, *, done, choose=None):
     dialog.get_by_role("button", name=action.split(" tokens")[0], exact=True).click()
     expect(page.locator(".toast", has_text=done)).to_be_visible()
     expect(dialog).to_have_count(0)
+    # Notices stay for some seconds, in which the same may be said of what is done next.
+    page.evaluate("document.querySelectorAll('.toast').forEach((notice) => notice.remove())")
 
 
 def scenario_people(windows):
