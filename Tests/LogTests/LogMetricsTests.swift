@@ -1,4 +1,5 @@
 import CoreMetrics
+import Foundation
 import Metering
 import TestSupport
 import Testing
@@ -42,5 +43,19 @@ struct LogMetricsTests {
     try subject.completions.wait(for: 5)
     #expect(shows("fanfare_log_commit_seconds_count 4"))
     #expect(shows("fanfare_log_refusing{cause=\"disk\"} 0"))
+  }
+
+  @Test("A log that has lost something counts, and one that has not shows 0")
+  func losses() throws {
+    let folder = try TemporaryFolder()
+    for losses in 0...1 {
+      let registry = PrometheusRegistry(version: "1.2.3")
+      let subject = try withMetricsFactory(registry) { try SQLiteSubject(folder.path) }
+      let lines = String(decoding: registry.render(), as: UTF8.self).split(separator: "\n")
+      #expect(lines.contains("fanfare_log_losses_total \(losses)"))
+      subject.store.close()
+      // As where the database was put back without its mark.
+      try FileManager.default.removeItem(atPath: "\(folder.path)/\(DataFolder.markName)")
+    }
   }
 }

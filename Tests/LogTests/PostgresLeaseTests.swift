@@ -1,5 +1,7 @@
 import Foundation
+import Logging
 import PostgreSQL
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -11,16 +13,6 @@ import Wire
   "The lease of a log in PostgreSQL", .ownThread, .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere))
 struct PostgresLeaseTests {
   private let name: ChannelName = "chat:1"
-
-  /// Whatever the store tells of its lease while the condition does not hold.
-  private func news(_ subject: PostgresSubject, until isDone: ([LogNews]) throws -> Bool) throws -> [LogNews] {
-    var news: [LogNews] = []
-    try eventually {
-      news += subject.store.takeNews()
-      return try isDone(news)
-    }
-    return news
-  }
 
   /// Where the channel stands for an owner, which may just have missed a renewal.
   private func position(_ subject: PostgresSubject) throws -> StreamPosition {
@@ -68,6 +60,31 @@ struct PostgresLeaseTests {
     #expect(found == StreamPosition(epoch: position.epoch, offset: 3))
   }
 
+  @Test("A broker that waits for the log outlives its connection to the server")
+  func waiting() throws {
+    let first = try PostgresSubject { $0.owner = "one" }
+    let proxy = try PostgresProxy()
+    defer { proxy.close() }
+    let (schema, connection, lines, outcome) = (first.schema, proxy.connection, LogLines(), Outcome())
+    Thread.detachNewThread {
+      let second = try? PostgresSubject(
+        schema: schema, connection: connection, logger: Logger(label: "test") { _ in lines })
+      second?.store.close()
+      outcome.hasBegun.withLock { $0 = second != nil }
+    }
+    let wait = "notice another broker keeps the log: this one waits until that has ended owner=one"
+    try eventually { lines.all.contains(wait) }
+    proxy.cut()
+    first.store.close()
+    try eventually { outcome.hasBegun.withLock { $0 } != nil }
+    #expect(outcome.hasBegun.withLock { $0 } == true)
+  }
+
+  /// What became of a start on another thread; nil: it is under way.
+  private final class Outcome: Sendable {
+    let hasBegun = Mutex<Bool?>(nil)
+  }
+
   @Test("A broker that dies is followed at once, long before its lease is over")
   func death() throws {
     let proxy = try PostgresProxy()
@@ -102,7 +119,7 @@ struct PostgresLeaseTests {
     append(second, 6...7, by: "second", epoch: epoch)
     try second.completions.wait(for: 2)
     proxy.set(.open)
-    let news = try news(first) { $0.contains(.lost) }
+    let news = try first.news { $0.contains(.lost) }
     #expect(!news.contains(.regained))
     try first.completions.wait(for: 9)
     #expect(first.completions.all.map(\.error) == Array(repeating: nil, count: 5) + Array(repeating: .fenced, count: 4))
@@ -116,7 +133,7 @@ struct PostgresLeaseTests {
     }
     #expect(second.completions.all.allSatisfy { $0.error == nil })
     second.store.close()
-    _ = try self.news(first) { $0.contains(.regained) }
+    _ = try first.news { $0.contains(.regained) }
     let again = try position(first)
     #expect(again == StreamPosition(epoch: epoch, offset: 7))
     append(first, 8...8, by: "first", epoch: epoch)
@@ -158,7 +175,7 @@ struct PostgresLeaseTests {
       let found = try self.position(next)
       #expect(found.epoch == position.epoch)
       proxy.set(.open)
-      _ = try news(owner) { $0.contains(.lost) }
+      _ = try owner.news { $0.contains(.lost) }
       try owner.completions.wait(for: Int(taken))
       // Those that were acknowledged come first, and the new owner found each; of the others it may have found some.
       let fates = owner.completions.all.map(\.error)
@@ -187,7 +204,7 @@ struct PostgresLeaseTests {
     #expect(first.store.ask(entry) == nil)
     let second = try PostgresSubject(schema: first.schema)
     proxy.set(.open)
-    let all = try news(first) { $0.contains(.lost) }
+    let all = try first.news { $0.contains(.lost) }
     let answers = (all + first.store.takeNews()).filter { if case .answered(entry, _) = $0 { true } else { false } }
     #expect(answers.count == 1)
     second.store.close()

@@ -84,7 +84,7 @@ struct PostgresLossTests {
     }
 
     private func ask(_ server: PostgresServer, _ sql: String) throws -> Rows {
-      try Connection(ConnectionParameters(server.connection, applicationName: "test")).query(sql, within: 60)
+      try server.connect().query(sql, within: 60)
     }
 
     /// All that is committed now.
@@ -171,11 +171,7 @@ struct PostgresLossTests {
       #expect(pair.losses == 0)
       return subject.store.close()
     }
-    var news: [LogNews] = []
-    try eventually {
-      news += subject.store.takeNews()
-      return news.contains(.regained)
-    }
+    let news = try subject.news { $0.contains(.regained) }
     #expect(news.contains(.lost) && pair.losses == 1)
     let found = try subject.store.open(name, durability: .durable).position
     #expect(found.offset == 3 && found.epoch != epoch)

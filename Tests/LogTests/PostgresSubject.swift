@@ -7,6 +7,15 @@ import Wire
 
 @testable import Log
 
+extension PostgresServer {
+  /// A connection for tests, beside those of stores.
+  func connect() throws -> Connection {
+    var parameters = ConnectionParameters(connection, applicationName: "test")
+    parameters.connectTimeoutSeconds = 60
+    return try Connection(parameters)
+  }
+}
+
 /// A store in PostgreSQL in a schema of its own, with its completions.
 final class PostgresSubject: StoreSubject {
   /// Whether tests of it run here.
@@ -49,11 +58,19 @@ final class PostgresSubject: StoreSubject {
   @discardableResult
   func query(_ sql: String, _ parameters: [Parameter] = []) throws -> Rows {
     // The test's own way to the server, whatever the store has to go through.
-    var beside = ConnectionParameters(try Self.server.connection, applicationName: "test")
-    beside.connectTimeoutSeconds = 60
-    let connection = try Connection(beside)
+    let connection = try Self.server.connect()
     try connection.run(script: "SET search_path TO \(schema), pg_catalog")
     return try connection.query(sql, parameters, within: 60)
+  }
+
+  /// What the store tells until the condition holds of it.
+  func news(until isDone: ([LogNews]) throws -> Bool) throws -> [LogNews] {
+    var news: [LogNews] = []
+    try eventually {
+      news += store.takeNews()
+      return try isDone(news)
+    }
+    return news
   }
 
   func rows(_ table: String) throws -> Int { Int(try query("SELECT count(*) FROM \(table)").int(0, 0)) }

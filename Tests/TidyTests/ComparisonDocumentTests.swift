@@ -9,8 +9,8 @@ struct ComparisonDocumentTests {
     #expect(rows.count >= 5)
     for row in rows {
       let result = try Repository.text(row.file)
-      #expect(Self.holds(result, row.name, row.own, of: "fanfare"), "\(row)")
-      #expect(Self.holds(result, row.name, row.other, of: "nats"), "\(row)")
+      #expect(ResultTable.holds(result, row.name, row.own, of: "fanfare"), "\(row)")
+      #expect(ResultTable.holds(result, row.name, row.other, of: "nats"), "\(row)")
     }
   }
 
@@ -30,12 +30,12 @@ struct ComparisonDocumentTests {
       p50                            2 µs (5/7)   1 µs (4/7)
       p99                            5 µs (7/7)  12 µs (7/7)
       """
-    #expect(Self.holds(result, "p50", "2 µs", of: "nats"))
-    #expect(!Self.holds(result, "p50", "1 µs", of: "fanfare"))
-    #expect(Self.holds(result, "p99", "12 µs", of: "fanfare"))
-    #expect(!Self.holds(result, "p99", "2 µs", of: "fanfare"))
-    #expect(!Self.holds(result, "p99", "5 µs", of: "fanfare"))
-    #expect(!Self.holds(result, "p9", "5 µs", of: "nats"))
+    #expect(ResultTable.holds(result, "p50", "2 µs", of: "nats"))
+    #expect(!ResultTable.holds(result, "p50", "1 µs", of: "fanfare"))
+    #expect(ResultTable.holds(result, "p99", "12 µs", of: "fanfare"))
+    #expect(!ResultTable.holds(result, "p99", "2 µs", of: "fanfare"))
+    #expect(!ResultTable.holds(result, "p99", "5 µs", of: "fanfare"))
+    #expect(!ResultTable.holds(result, "p9", "5 µs", of: "nats"))
   }
 
   /// What README.md says, and where it stands.
@@ -83,21 +83,5 @@ struct ComparisonDocumentTests {
       }
     }
     return rows
-  }
-
-  /// Whether the table of medians has the figure in the row, in the column of that server.
-  private static func holds(_ result: String, _ row: String, _ figure: String, of peer: String) -> Bool {
-    let lines = result.components(separatedBy: "\n").map(cells)
-    guard let column = lines.first(where: { $0.first?.hasPrefix("median ") == true })?.firstIndex(of: peer),
-      let line = lines.first(where: { $0.first == row }), line.indices.contains(column)
-    else { return false }
-    let parts = line[column].components(separatedBy: " (")
-    guard parts.count == 2, parts[0] == figure, let valid = parts[1].split(separator: "/").first else { return false }
-    return Int(valid) ?? 0 >= 5
-  }
-
-  /// Columns are two spaces apart at least, and words one.
-  private static func cells(_ line: String) -> [String] {
-    line.components(separatedBy: "  ").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 }

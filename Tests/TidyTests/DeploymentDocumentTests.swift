@@ -25,7 +25,11 @@ struct DeploymentDocumentTests {
       |---|---|
       | d | e |
       """
-    let result = "memory     5.43 KiB (5/5)   340 B (5/5)\nother    340 B (5/5)  5.43 KiB (5/5)\n"
+    let result = """
+      median (valid/measured turns)  floor        fanfare
+      memory                         340 B (5/5)  5.43 KiB (5/5)
+      other                          5.43 KiB (5/5)  340 B (5/5)
+      """
     let rows = Self.sizing(in: table)
     #expect(rows.map(\.name) == ["memory", "other", "memory"])
     #expect(rows.map { Self.holds(result, $0) } == [true, false, false])
@@ -49,12 +53,9 @@ struct DeploymentDocumentTests {
     return rows
   }
 
-  /// Whether the first column of figures, which is the server's own, has the figure in the row.
+  /// Whether the column of the server itself has the figure in the row.
   private static func holds(_ result: String, _ row: Row) -> Bool {
-    result.components(separatedBy: "\n").contains { line in
-      line.hasPrefix(row.name + " ")
-        && line.dropFirst(row.name.count).trimmingCharacters(in: .whitespaces).hasPrefix(row.figure + " ")
-    }
+    ResultTable.holds(result, row.name, row.figure, of: row.file.hasSuffix("-tls.txt") ? "fanfare-tls" : "fanfare")
   }
 
   @Test("Each setting of config/sysctl.conf is one of this kernel's, and the document says why it is there")

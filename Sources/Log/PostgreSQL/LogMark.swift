@@ -1,3 +1,5 @@
+import Wire
+
 /// Up to where transactions of a log were acknowledged, as a broker remembers it beside the database: what shows that a
 /// database has lost some of them.
 ///
@@ -42,7 +44,7 @@ struct LogMark: Equatable, Sendable {
   // MARK: The file
 
   /// As it stands in its file: always as long, so that a newer mark overwrites all of an older one.
-  var bytes: [UInt8] { Array("\(seed) \(Self.padded(epoch)) \(term) \(Self.padded(seq))\n".utf8) }
+  var bytes: [UInt8] { Array("\(seed) \(Self.text(of: epoch)) \(term) \(Self.text(of: seq))\n".utf8) }
 
   init(seed: String, epoch: Int64, term: String, seq: Int64) {
     (self.seed, self.epoch, self.term, self.seq) = (seed, epoch, term, seq)
@@ -51,14 +53,12 @@ struct LogMark: Equatable, Sendable {
   /// Nil where the bytes are no mark.
   init?(bytes: [UInt8]) {
     let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 4, words[3].last == "\n", let epoch = Int64(words[1]), let seq = Int64(words[3].dropLast())
+    guard words.count == 4, words[3].last == "\n", let epoch = Int64(words[1], radix: 16),
+      let seq = Int64(words[3].dropLast(), radix: 16)
     else { return nil }
     self.init(seed: String(words[0]), epoch: epoch, term: String(words[2]), seq: seq)
     if self.bytes != bytes { return nil }
   }
 
-  private static func padded(_ number: Int64) -> String {
-    let digits = "\(number)"
-    return String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits
-  }
+  private static func text(of number: Int64) -> String { TraceContext.hexadecimal(UInt64(bitPattern: number)) }
 }

@@ -22,7 +22,7 @@ extension PostgresSession {
         have them, or a backup was restored. All channels begin new epochs, and clients are told that they may have \
         missed something; docs/POSTGRESQL.md says what to look at
         """)
-      LogMetrics.noteLoss()
+      LogMetrics().noteLoss()
       epochs.era = Epoch.random(using: &randomness)
     }
     if isMissing || meta["clean"] != "1" { epochs.run = Epoch.random(using: &randomness) }

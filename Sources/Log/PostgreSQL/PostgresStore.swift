@@ -131,14 +131,14 @@ public final class PostgresStore: TailedStore {
   ) throws -> PostgresSession {
     var connection = try connection(to: server)
     let deadline = options.uptime() + options.leaseWaitMilliseconds
+    let known = folder?.mark?.epoch ?? 0
     var holder: String?
     while true {
       if options.isStopping() { throw PostgresStartError.stopped }
       let begun = options.uptime()
       do {
         let taken = try PostgresLease.take(
-          connection, of: server, owner: options.owner, life: options.leaseMilliseconds,
-          after: folder?.mark?.epoch ?? 0)
+          connection, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known)
         return PostgresSession(
           connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
           begun: begun, lease: lease, uptime: options.uptime, logger: logger)

@@ -11,6 +11,8 @@ struct LogMetrics {
   private let database = Gauge(label: "fanfare_log_file_bytes", dimensions: [("file", "database")])
   private let wal = Gauge(label: "fanfare_log_file_bytes", dimensions: [("file", "wal")])
   private let free = Gauge(label: "fanfare_log_disk_free_bytes")
+  /// There from the start, at 0: an increase from nothing would be none to whoever watches it.
+  private let losses = Counter(label: "fanfare_log_losses_total")
   private let failures = Counter(label: "fanfare_log_commits_failed_total")
   private let disk = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "disk")])
   private let room = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "room")])
@@ -37,7 +39,7 @@ struct LogMetrics {
   }
 
   /// Transactions that were acknowledged are missing from the log that was opened.
-  static func noteLoss() { Counter(label: "fanfare_log_losses_total").increment() }
+  func noteLoss() { losses.increment() }
 
   /// A transaction was rolled back.
   func failed() { failures.increment() }

@@ -63,7 +63,7 @@ struct OpenedDatabase {
     let isWhole = folder.markFound.map { $0 <= meta.sequence } ?? false
     if !isWhole {
       logger.warning("transactions are missing from the log (a restored backup, or a file that was cut): new epochs")
-      LogMetrics.noteLoss()
+      LogMetrics().noteLoss()
       meta.era = Epoch.random(using: &randomness)
     }
     if !isWhole || !meta.isClean { meta.run = Epoch.random(using: &randomness) }

@@ -101,12 +101,7 @@ extension CliqueCommand.NewGroupLink {
     }
     uses = count.map { Int($0) }
     // The system's generator, which nobody can foretell.
-    secret = Self.hexadecimal(.random(in: .min ... .max)) + Self.hexadecimal(.random(in: .min ... .max))
-  }
-
-  private static func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    secret = TraceContext.hexadecimal(.random(in: .min ... .max)) + TraceContext.hexadecimal(.random(in: .min ... .max))
   }
 }
 

@@ -307,10 +307,7 @@ public enum LinkIdentity {
   }
 
   /// A gateway's number as people see it: 16 hexadecimal digits.
-  public static func text(of gateway: UInt64) -> String {
-    let digits = String(gateway, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  public static func text(of gateway: UInt64) -> String { TraceContext.hexadecimal(gateway) }
 
   /// The gateway that has a routing identity; nil for a peer that is no gateway.
   public static func gateway(of identity: [UInt8]) -> UInt64? {

@@ -3,6 +3,7 @@
 import base64
 import re
 
+from apps import go
 from harness import expect, run
 
 # A picture that is one: 2 × 2 pixels.
@@ -173,10 +174,6 @@ def scenario_profile(windows):
     expect(ada.locator(".meeting")).to_have_count(1)
     expect(ada.locator(".meeting")).to_contain_text("Café")
     windows.look(ada, "clique-profile")
-
-
-def go(page, app):
-    page.locator(f'#tabs a[data-app="{app}"]').click()
 
 
 def scenario_meetings(windows):
