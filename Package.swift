@@ -317,8 +317,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "FanfareClient", "FiftyLineChat", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO",
-        "fanfare",
+        "FanfareClient", "FiftyLineChat", "Wire", "ZeroMQ", "Auth", "Log", "PostgreSQL", "TestSupport", "COpenSSL",
+        "CLinuxIO", "fanfare",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),

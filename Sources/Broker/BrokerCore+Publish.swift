@@ -13,6 +13,7 @@ extension BrokerCore {
     guard request.data.count <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
+    if case .outbox(let message) = requester { try postings.check(message) }
     let state = try channel(toPublish: request, for: requester, in: &turn)
     let kept = state.quota == nil ? nil : try self.kept(by: request.info, on: state, for: requester, in: &turn)
     try channels.checkPublishing(request, on: state, for: requester, at: turn.time)

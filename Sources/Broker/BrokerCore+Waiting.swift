@@ -68,6 +68,7 @@ extension BrokerCore {
       case .due(let names): for name in names { run(.openDue(name), in: &turn) }
       case .lost: storeIsLost(in: &turn)
       case .regained: storeIsBack(in: &turn)
+      case .outbox(let messages): publish(messages, in: &turn)
       }
     }
   }

@@ -39,6 +39,7 @@ public final class BrokerCore {
   /// Those of them that wait for a picture.
   var pictureLooks = PictureLooks()
   var pushRequests = PushRequests()
+  var postings = OutboxPostings()
   /// Nil where notifications are off.
   var notices: NoticeOutbox?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
@@ -181,6 +182,7 @@ public final class BrokerCore {
   ) {
     switch requester {
     case .broker: break
+    case .outbox(let message): conclude(message, response)
     case .service(let tag):
       if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
       turn.effects.append(.answer(tag, response))
@@ -209,6 +211,7 @@ public final class BrokerCore {
     watchOrders(in: &turn)
     goOnTelling(in: &turn)
     answerSurveys(in: &turn)
+    goOnPublishing(in: &turn)
     forgetRevocations(in: &turn)
     watchDeletions(in: &turn)
     goOnLooking(in: &turn)

@@ -67,12 +67,17 @@ enum RequestOccasion {
 public enum Requester: Sendable, Equatable {
   case gateway(UInt64, request: UInt64)
   case service(ServiceTag)
+  /// A backend has left the request in the log's database; the store is told what became of it.
+  case outbox(OutboxMessage.ID)
   /// The broker itself made the request: nobody waits for an answer.
   case broker
 
   var origin: RequestOrigin? {
-    guard case .gateway(let gateway, let request) = self else { return nil }
-    return RequestOrigin(gateway: gateway, request: request)
+    switch self {
+    case .gateway(let gateway, let request): RequestOrigin(gateway: gateway, request: request)
+    case .outbox(let message): RequestOrigin(outboxRow: message.row)
+    case .service, .broker: nil
+    }
   }
 
   /// A key that is the same when a request is repeated, and differs for every other request. Services' requests are
@@ -83,6 +88,7 @@ public enum Requester: Sendable, Equatable {
     switch self {
     case .gateway(let gateway, let request): .gateway(gateway, request: request)
     case .service(let tag): .text("service-\(broker)-\(tag.number)")
+    case .outbox(let message): .text("outbox-\(message.row)")
     case .broker: .text("broker-\(broker)")
     }
   }

@@ -23,7 +23,7 @@ public final class BrokerHops {
       switch requester {
       case .gateway(let gateway, let request): (self.gateway, self.request) = (gateway, request)
       case .service(let tag): (gateway, request) = (nil, tag.number)
-      case .broker: return nil
+      case .outbox, .broker: return nil
       }
     }
   }

@@ -20,6 +20,8 @@ struct WaitingRoom {
     case interest(gateway: UInt64, ChannelName)
     /// Commands for apps that came over one client's connection.
     case commands(IdentifierKey)
+    /// Publications for one channel that backends have committed to the outbox.
+    case postings(ChannelName)
   }
 
   enum Input {
@@ -254,6 +256,10 @@ extension WaitingRoom.Line {
   }
 
   init?(_ request: BrokerRequest, of requester: Requester) {
+    if case .outbox = requester, let name = request.channel {
+      self = .postings(name)
+      return
+    }
     guard case .gateway(let gateway, _) = requester else { return nil }
     switch request {
     case .subscribe(let subscribe): self = .interest(gateway: gateway, subscribe.channel)

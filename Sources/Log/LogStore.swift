@@ -36,6 +36,9 @@ public protocol LogStore: AnyObject {
   /// - Parameter now: milliseconds since 1970.
   func sweep(now: Int64)
 
+  /// Says what became of a message of the outbox (``LogNews/outbox(_:)``). To be called once for each.
+  func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate)
+
   /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment
   /// and nobody reads from them.
   func scrub()
@@ -48,6 +51,11 @@ public protocol LogStore: AnyObject {
 
   /// Writes the entries that wait, and marks the shutdown as clean. No call may follow.
   func close()
+}
+
+extension LogStore {
+  /// A store without an outbox hands out no messages of one.
+  public func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate) {}
 }
 
 /// What a broker asks of a store. Each question has one kind of ``LogAnswer``, or ``LogAnswer/failed(_:)``.
@@ -101,6 +109,9 @@ public enum LogNews: Sendable, Equatable {
   case lost
   /// This store keeps the channels again, and they may be opened.
   case regained
+  /// Publications that backends have committed beside their own data, in the order of their commits. Each is concluded
+  /// once (``LogStore/conclude(_:_:)``).
+  case outbox([OutboxMessage])
 }
 
 /// Entries that are written together: all of them or none.
@@ -185,7 +196,7 @@ public struct IdempotencyRecord: Sendable, Equatable {
 /// The request that a publication came from. A gateway whose broker died with a request under way cannot know whether
 /// it was done; it asks again with the same origin, and the broker finds the publication instead of making a second.
 public struct RequestOrigin: Sendable, Hashable {
-  /// Identifies the gateway process: a number drawn at its start.
+  /// Identifies the gateway process: a number drawn at its start, and never ``outboxGateway``.
   public var gateway: UInt64
   /// Identifies the request among those of the gateway process.
   public var request: UInt64

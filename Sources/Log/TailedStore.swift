@@ -43,10 +43,12 @@ public class TailedStore: LogStore {
   private(set) final var terms = 0
   /// Until when nobody else can have taken the channels; nil: nobody else ever can.
   private final let lease: LeaseClock?
+  /// Nil: nobody but the broker's own clients and services publishes.
+  private final let outbox: OutboxLedger?
 
   init(
     turn: Turn, epochs: EpochParts, randomness: any RandomNumberGenerator, inbox: WriterInbox, readers: ReaderThreads,
-    lease: LeaseClock? = nil
+    lease: LeaseClock? = nil, outbox: OutboxLedger? = nil
   ) {
     self.turn = turn
     self.epochs = epochs
@@ -54,6 +56,7 @@ public class TailedStore: LogStore {
     self.inbox = inbox
     self.readers = readers
     self.lease = lease
+    self.outbox = outbox
     hot = HotChannels(bytesLimit: turn.tailLimit, clock: turn.uptime())
   }
 
@@ -121,11 +124,17 @@ public class TailedStore: LogStore {
     guard let channel = hot[entry.channel], channel.epoch.hasSameBytes(as: entry.epoch) else {
       throw .notContiguous
     }
+    if let outbox, let row = entry.origin?.outboxRow, !outbox.carry(row) { throw .notContiguous }
     return QueuedEntry(entry: entry, channel: channel.writer, cost: entry.cost, transaction: transaction)
   }
 
   private final func note(_ entry: LogEntry, in channel: HotChannel) {
     hot.use(channel) { channel.add(entry) }
+  }
+
+  public final func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate) {
+    guard let ending = outbox?.conclude(message, fate) else { return }
+    _ = inbox.ask(.endOutbox([ending]))
   }
 
   public final func scrub() {
@@ -164,6 +173,7 @@ public class TailedStore: LogStore {
       switch outcome {
       case .lost: lost()
       case .regained(let epochs): regained(epochs)
+      case .outbox(let messages): news.append(.outbox(messages))
       case .looked(let found): propose(found)
       case .deleted: upkeep.deleted()
       case .quotas(let news): shares.apply(news)

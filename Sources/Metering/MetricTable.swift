@@ -284,6 +284,12 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_log_losses_total", .counter,
       "Starts that found acknowledged transactions missing: a restored backup, a cut file, a wrong promotion."),
+    MetricDescription(
+      "fanfare_outbox_publications_total", .counter,
+      "Publications that backends committed to the outbox in PostgreSQL, and that are published."),
+    MetricDescription(
+      "fanfare_outbox_refused_total", .counter,
+      "Publications of the outbox that were refused; the table outbox_refused has them, with the reason."),
     MetricDescription("fanfare_log_commits_failed_total", .counter, "Transactions that the disk did not take."),
     MetricDescription(
       "fanfare_log_refusing", .gauge, by: ["cause"],

@@ -15,6 +15,7 @@ public struct SQLState: Hashable, Sendable, CustomStringConvertible {
   public static let invalidPassword = SQLState("28P01")
   public static let insufficientPrivilege = SQLState("42501")
   public static let undefinedTable = SQLState("42P01")
+  public static let lockNotAvailable = SQLState("55P03")
   public static let readOnlyTransaction = SQLState("25006")
 }
 

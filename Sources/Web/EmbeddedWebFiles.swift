@@ -2668,7 +2668,7 @@ enum EmbeddedWebFiles {
     ("favorites.js", "a05d7a36600ca598e7489d2ffffff14e", demo20),
     ("index.html", "0c5defe71ada9191f61945621bfbfca2", demo21),
     ("journal.css", "50ca9835923ceb85eebe54d6c1524c20", demo22),
-    ("journal.js", "928d13352c7395c6ab1585e0013805d6", demo23),
+    ("journal.js", "654afddff8efd4138414dc886c9740ea", demo23),
     ("people.js", "73937018e3e4b037b8d657ee8523fcc6", demo24),
     ("server-clock.js", "d8b82df669e38dd4eff00f0ccf4b3976", demo25),
     ("shell.js", "e4c11d5ac64fae01ba3d5049390c337a", demo26),
@@ -6872,6 +6872,9 @@ enum EmbeddedWebFiles {
           this.#draw();
         }));
         for (const name of ["subscribed", "unsubscribed", "error"]) this.#held.keep(this.map.on(name, () => this.#draw()));
+        for (const name of ["connected", "connecting", "disconnected"]) {
+          this.#held.keep(session.client.on(name, () => this.#draw()));
+        }
         this.#held.keep(session.store.onChange(() => this.#draw()));
         this.#held.listen(window, "beforeunload", () => this.#keepDraft());
         this.#draft = this.#keptDraft();
@@ -6976,7 +6979,10 @@ enum EmbeddedWebFiles {
         }
         this.rows.show(items);
         this.empty.hidden = entries.length > 0 || this.map.state !== "subscribed";
-        this.new.hidden = !this.empty.hidden;
+        // Until the map has come, nobody knows which of the two buttons is the right one: neither jumps away from a click.
+        const isComing = entries.length === 0 && this.map.state === "subscribing"
+          && this.session.client.connectionState === "connected";
+        this.new.hidden = isComing || !this.empty.hidden;
         const hasDraft = this.#draft !== null && Boolean(this.#draft.title || this.#draft.text);
         this.goOn.hidden = !hasDraft;
       }

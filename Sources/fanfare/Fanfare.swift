@@ -21,6 +21,6 @@ struct Fanfare: AsyncParsableCommand {
       HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self,
       SubscribeUserCommand.self, RefreshCommand.self, InspectCommand.self, ExplainCommand.self, WhyCommand.self,
       TopCommand.self, UserCommand.self, TokenCommand.self, KeysCommand.self, WebhooksCommand.self, PushCommand.self,
-      ConfigCommand.self, ConsoleCommand.self, ClockCommand.self, ReportCommand.self,
+      ConfigCommand.self, ConsoleCommand.self, ClockCommand.self, ReportCommand.self, ClusterCommand.self,
     ])
 }

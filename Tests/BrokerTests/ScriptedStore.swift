@@ -79,6 +79,11 @@ final class ScriptedStore: LogStore {
     }
   }
 
+  /// What became of messages of the outbox.
+  private(set) var fates: [(row: Int64, fate: OutboxFate)] = []
+
+  func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate) { fates.append((message.row, fate)) }
+
   /// The store has something to tell by itself.
   func tell(_ something: LogNews) { news.append(something) }
 

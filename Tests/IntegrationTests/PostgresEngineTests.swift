@@ -92,6 +92,24 @@ struct PostgresEngineTests {
 
   private func text(_ file: URL) -> String { (try? String(contentsOf: file, encoding: .utf8)) ?? "" }
 
+  @Test("The status of the cluster says who has the log; with a file, or where nobody has it, it says that")
+  func status() async throws {
+    let settings = try Engine.postgres.settings()
+    let arguments = ["cluster", "status"] + settings.flatMap { ["--set", $0] }
+    try await Deployment.with(.serve, settings: settings) { deployment in
+      let told = try await Tool.run(arguments, in: deployment.directory)
+      #expect(told.status == 0, "\(told.tool.errors)")
+      #expect(told.tool.output.contains("process \(deployment.broker.identifier): 256 shards"), "\(told.tool.output)")
+      let json = try await Tool.run(arguments + ["--json"], in: deployment.directory)
+      #expect(json.tool.output.contains(#""outbox_rows":0"#), "\(json.tool.output)")
+      #expect(await deployment.broker.end() == 0)
+      let nobody = try await Tool.run(arguments, in: deployment.directory)
+      #expect(nobody.status == 1 && nobody.tool.output.contains("no broker has the log"), "\(nobody.tool.output)")
+      let file = try await Tool.run(["cluster", "status"], in: deployment.directory)
+      #expect(file.status == 1 && file.tool.errors.contains("log.engine is sqlite"), "\(file.tool.errors)")
+    }
+  }
+
   @Test("The connection string is asked for where it is missing, and the password in it is not told")
   func settings() async throws {
     try await withTemporaryFolder { folder in

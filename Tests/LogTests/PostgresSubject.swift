@@ -24,7 +24,7 @@ final class PostgresSubject: StoreSubject {
   let store: PostgresStore
   let completions = Completions()
   let schema: String
-  private let options: PostgresStore.Options
+  let options: PostgresStore.Options
   private var ticket: UInt64 = 0
 
   /// - Parameter schema: that of a store that is opened again; nil: a new one.

@@ -11,12 +11,16 @@ struct PostgresBatch {
   let counts: [Int]
   /// Nil: no entry of the batch follows, so that there is nothing to write.
   let call: PostgresCall?
+  /// Rows of the outbox that the transaction deletes.
+  let outboxRows: [Int64]
 
   var entries: ArraySlice<QueuedEntry> { batch.entries }
 
   init(_ entries: ArraySlice<QueuedEntry>) {
     batch = CommitBatch(entries)
-    call = batch.isEmpty ? nil : BatchArrays(batch).call
+    let arrays = BatchArrays(batch)
+    call = batch.isEmpty ? nil : arrays.call
+    outboxRows = arrays.outboxRows
     for channel in batch.channels {
       // The row is there, or will be with this transaction, and is found by its name.
       channel.working.id = channel.working.id ?? 0
@@ -46,6 +50,7 @@ private struct BatchArrays {
   private var origins = Origins()
   private var entries = Entries()
   private var edits = Edits()
+  private(set) var outboxRows: [Int64] = []
 
   private struct Publications {
     var (channels, offsets, times): ([Int64?], [Int64?], [Int64?]) = ([], [], [])
@@ -102,6 +107,11 @@ private struct BatchArrays {
     if let key = entry.idempotency { add(key, of: place) }
     if entry.writesMap, let change = publication.change { add(change, by: publication, of: place) }
     if let edit = entry.edit { add(edit, of: place) }
+    if let row = entry.origin?.outboxRow {
+      outboxRows.append(row)
+      // No gateway ever asks for it again.
+      return add(publication, by: nil, of: place)
+    }
     // A publication that the same transaction pushes out need not be written; the request it came from must be.
     if publication.offset > queued.channel.working.floor {
       add(publication, by: entry.origin, of: place)
@@ -168,7 +178,7 @@ private struct BatchArrays {
     PostgresCall(
       "append",
       [.int(now.minus(ttl: RequestTraces.originLifetime))] + channelParameters + publicationParameters + keyParameters
-        + originParameters + entryParameters + editParameters)
+        + originParameters + entryParameters + editParameters + [.ints(outboxRows)])
   }
 
   private var channelParameters: [Parameter] {

@@ -25,9 +25,11 @@ enum PostgresFunctions {
     END $$;
     """
 
+  /// Rows of the outbox that are published with it go in the same transaction: each is published exactly once.
+  ///
   /// Channels come as arrays, one place each; publications, keys, origins, entries and edits name their channel by its
   /// place, which counts from 1. No two of the same kind change the same row: whoever calls leaves the last one alone.
-  private static let append = """
+  static let append = """
     CREATE FUNCTION append(
       my_epoch bigint, my_seq bigint, life bigint, since bigint,
       c_new boolean[], c_renewed boolean[], c_bucket bigint[], c_name bytea[], c_epoch text[], c_top bigint[],
@@ -39,12 +41,14 @@ enum PostgresFunctions {
       o_channel bigint[], o_gateway bigint[], o_request bigint[], o_off bigint[], o_time bigint[],
       e_channel bigint[], e_removed boolean[], e_key bytea[], e_off bigint[], e_time bigint[], e_score bigint[],
       e_expires bigint[], e_data bytea[], e_info bytea[], e_tags bytea[],
-      x_channel bigint[], x_off bigint[], x_erases boolean[], x_data bytea[], x_tags bytea[]
+      x_channel bigint[], x_off bigint[], x_erases boolean[], x_data bytea[], x_tags bytea[],
+      q_row bigint[]
     ) RETURNS void LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     DECLARE
       ids bigint[];
       counted bigint[];
+      deleted bigint;
     BEGIN
       PERFORM fence(my_epoch, my_seq, life);
       WITH given AS (
@@ -110,6 +114,13 @@ enum PostgresFunctions {
         IF true = ANY (x_erases) THEN
           DELETE FROM idempotency AS i USING unnest(x_channel, x_off, x_erases) AS x (channel, off, erases)
           WHERE x.erases AND i.channel = ids[x.channel] AND i.off = x.off;
+        END IF;
+      END IF;
+      IF cardinality(q_row) > 0 THEN
+        DELETE FROM outbox WHERE id = ANY (q_row);
+        GET DIAGNOSTICS deleted = ROW_COUNT;
+        IF deleted <> cardinality(q_row) THEN
+          RAISE EXCEPTION 'a row of the outbox is gone, so that it may be published already' USING ERRCODE = '22FF2';
         END IF;
       END IF;
       -- Where a quota counts what is kept, what a publication pushes out must not count any more.

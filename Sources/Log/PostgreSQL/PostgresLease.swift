@@ -35,12 +35,17 @@ struct PostgresLease {
 
   /// Takes the lease for a new epoch.
   ///
-  /// - Parameter known: an epoch that is known to be over. A database that has lost it must not give it out again.
+  /// - Parameters:
+  ///   - known: an epoch that is known to be over. A database that has lost it must not give it out again.
+  ///   - wait: how long to stand in line for the lock first, in milliseconds: whoever does has it in the moment in which
+  ///     the owner's session ends.
   static func take(
-    _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64, after known: Int64 = 0
+    _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64, after known: Int64 = 0,
+    waiting wait: Int64 = 0
   ) throws -> PostgresLease {
+    let hasWaited = try wait > 0 && lock(connection, of: database, waiting: wait)
     let deadline = DispatchTime.now() + database.patience
-    while try !lock(connection, of: database) {
+    while try !hasWaited && !lock(connection, of: database) {
       let rows = try connection.query(
         "SELECT owner, to_char(expires, 'HH24:MI:SS TZ'), expires < clock_timestamp() FROM shards WHERE shard = 0",
         within: database.patience)
@@ -98,6 +103,24 @@ struct PostgresLease {
   private static func lock(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) -> Bool {
     let key = Parameter.int(database.lockKey("lease"))
     return try connection.query("SELECT pg_try_advisory_lock($1)", [key], within: database.patience).bool(0, 0)
+  }
+
+  /// - Returns: false where somebody else has it all the time.
+  private static func lock(
+    _ connection: Connection, of database: PostgresDatabase, waiting wait: Int64
+  ) throws(PostgresError) -> Bool {
+    let key = Parameter.int(database.lockKey("lease"))
+    try connection.run(script: "SET lock_timeout TO \(wait)", within: database.patience)
+    var isOurs = true
+    do throws(PostgresError) {
+      _ = try connection.query(
+        "SELECT pg_advisory_lock($1)", [key], within: database.patience + Double(wait) / 1000)
+    } catch {
+      guard error.state == .lockNotAvailable else { throw error }
+      isOurs = false
+    }
+    try connection.run(script: "SET lock_timeout TO 0", within: database.patience)
+    return isOurs
   }
 
   /// Ends the session that has the lock. The server shows a lock's number as two halves.

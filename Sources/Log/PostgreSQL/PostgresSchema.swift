@@ -10,7 +10,10 @@ enum PostgresSchema {
 
   /// Scripts that bring the schema from one version to the next, the first from nothing. What was released is never
   /// changed: a change is another script.
-  static let migrations = [tables + PostgresFunctions.all]
+  static let migrations = [
+    tables + PostgresFunctions.all,
+    PostgresOutboxSchema.all + "\nDROP FUNCTION append;\n" + PostgresFunctions.append,
+  ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.
   static func bucket(of name: String) -> Int64 {

@@ -46,6 +46,9 @@ public final class PostgresStore: TailedStore {
     public var leaseWaitMilliseconds: Int64 = 10_000
     /// Whether the process is to end, so that a start waits no longer.
     public var isStopping: @Sendable () -> Bool = { false }
+    /// How often it is looked for publications that backends have committed (``OutboxReader``), in milliseconds; 0:
+    /// never.
+    public var outboxMilliseconds: Int64 = 2
     /// Milliseconds without an answer after which a connection is given up, and what was sent is in doubt.
     public var silenceMilliseconds = 3000
     /// Entries in a transaction at most, so that the first of them does not wait for long.
@@ -62,17 +65,28 @@ public final class PostgresStore: TailedStore {
       self.metaTTLMilliseconds = metaTTLMilliseconds
     }
 
+    private static let applicationPrefix = "fanfare "
+
+    /// The broker's name in what the server's list of connections calls it. The server cuts it after 63 bytes.
+    static func owner(ofApplication name: String) -> String {
+      name.hasPrefix(applicationPrefix) ? String(name.dropFirst(applicationPrefix.count)) : name
+    }
+
     func server() throws(PostgresStartError) -> PostgresDatabase {
       guard PostgresDatabase.isValid(schema: schema) else { throw .invalidSchema(schema) }
-      var parameters = ConnectionParameters(connection, applicationName: "fanfare \(owner)")
+      var parameters = ConnectionParameters(connection, applicationName: Self.applicationPrefix + owner)
       parameters.silenceMilliseconds = silenceMilliseconds
       parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
       return PostgresDatabase(parameters: parameters, schema: schema, patience: Double(silenceMilliseconds) / 1000)
     }
   }
 
+  /// How long a standby stands in line for the lease's lock before it looks whether the owner hangs, in milliseconds.
+  private static let lineMilliseconds: Int64 = 500
+
   private let writer: PostgresWriter
   private let server: PostgresDatabase
+  private let outboxReader: OutboxReader?
 
   /// Opens the log in the database, and makes its tables where they are missing. Waits for the lease
   /// (``Options/leaseWaitMilliseconds``).
@@ -104,19 +118,30 @@ public final class PostgresStore: TailedStore {
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
     let connections = (0..<max(1, options.readers)).map { _ in PostgresReader(server) }
     let readers = ReaderThreads(connections, isStepped: false) { inbox.post([.read($0, $1)], freeing: 0) }
+    let outbox = options.outboxMilliseconds > 0 ? OutboxLedger() : nil
+    outboxReader = outbox.map { outbox in
+      OutboxReader(server, outbox, pause: .milliseconds(Int(clamping: options.outboxMilliseconds)), logger: logger) {
+        inbox.post([.outbox($0)], freeing: 0)
+      }
+    }
     writer = PostgresWriter(
       session, inbox: inbox, entriesPerTransaction: options.entriesPerTransaction,
-      quotaNamespaces: options.quotaNamespaces, randomness: randomness, logger: logger, onCompletion: onCompletion)
+      quotaNamespaces: options.quotaNamespaces, outbox: outbox, randomness: randomness, logger: logger,
+      onCompletion: onCompletion)
     super.init(
       turn: Turn(
         tailLimit: options.tailLimit, metaTTLMilliseconds: options.metaTTLMilliseconds, keepsRow: options.keepsRow,
         quotaNamespaces: options.quotaNamespaces, followers: options.followers, now: options.now,
         uptime: options.uptime),
-      epochs: epochs, randomness: randomness, inbox: inbox, readers: readers, lease: clock)
+      epochs: epochs, randomness: randomness, inbox: inbox, readers: readers, lease: clock, outbox: outbox)
     writer.start()
+    // What it reads first must be later than the lease, or rows that the owner before this one has published could be
+    // among it.
+    outboxReader?.start()
   }
 
   override func end() {
+    outboxReader?.close()
     readers.close()
     writer.close()
   }
@@ -138,7 +163,8 @@ public final class PostgresStore: TailedStore {
       let begun = options.uptime()
       do {
         let taken = try PostgresLease.take(
-          connection, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known)
+          connection, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
+          waiting: holder == nil ? 0 : Self.lineMilliseconds)
         return PostgresSession(
           connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
           begun: begun, lease: lease, uptime: options.uptime, logger: logger)
@@ -152,8 +178,8 @@ public final class PostgresStore: TailedStore {
       } catch let error as PostgresError where error.isLost && holder != nil && begun < deadline {
         // The server was there before. A standby outlives a restart of it, or its replacement.
         if let again = try? self.connection(to: server) { connection = again }
+        Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
       }
-      Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
     }
   }
 
@@ -171,7 +197,7 @@ public final class PostgresStore: TailedStore {
     return connection
   }
 
-  private static func startError(for error: any Error, _ server: PostgresDatabase) -> PostgresStartError {
+  static func startError(for error: any Error, _ server: PostgresDatabase) -> PostgresStartError {
     if let error = error as? PostgresStartError { return error }
     guard let error = error as? PostgresError else { return .refused(reason: "\(error)") }
     switch error.kind {

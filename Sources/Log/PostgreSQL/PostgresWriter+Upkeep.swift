@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import PostgreSQL
 import Wire
 
@@ -21,8 +22,30 @@ extension PostgresWriter {
       inbox.post([.deleted], freeing: 0)
     case .scrub: break  // The server overwrites nothing; its vacuum frees what was deleted.
     case .erase(let question): erase(question)
+    case .endOutbox(let more): endings += more
     case .intercept, .runInTest: preconditionFailure("tests of SQLite alone ask for its connection")
     }
+  }
+
+  /// Deletes rows of the outbox of which nothing more comes, or puts them aside. Where that fails, it is tried again.
+  func endOutboxRows() {
+    let published = endings.filter { $0.refusal == nil }
+    let refused = endings.compactMap { ending in ending.refusal.map { (row: ending.row, error: $0) } }
+    let call = PostgresCall(
+      "end_outbox",
+      [
+        .ints(published.map(\.row)), .ints(refused.map(\.row)), .ints(refused.map { Int64($0.error.code) }),
+        .texts(refused.map { $0.error.message.replacing("\0", with: " ") }),
+      ])
+    guard commit([call]).error == nil else { return }
+    for (row, error) in refused {
+      logger.warning(
+        "a publication of the outbox is refused, and kept in the table outbox_refused",
+        metadata: ["row": "\(row)", "reason": "\(error.message)"])
+    }
+    outbox?.gone(endings.map(\.row))
+    endings = []
+    metrics.outbox(published: published.count, refused: refused.count)
   }
 
   private func remove(_ channel: WriterChannel, through most: UInt64) -> Result<UInt64, LogError> {

@@ -31,6 +31,10 @@ final class PostgresWriter: @unchecked Sendable {
   let metrics = LogMetrics()
   private let entriesPerTransaction: Int
   private let onCompletion: @Sendable ([LogCompletion]) -> Void
+  /// Nil: the outbox is off.
+  let outbox: OutboxLedger?
+  /// Rows of the outbox of which nothing more comes, and that are still in the table.
+  var endings: [OutboxEnding] = []
   private let ended = DispatchSemaphore(value: 0)
   private var standing = Standing.owner
   /// Relaxed entries that were delivered and are still to be written: they are tried again, in order.
@@ -51,10 +55,11 @@ final class PostgresWriter: @unchecked Sendable {
 
   init(
     _ session: PostgresSession, inbox: WriterInbox, entriesPerTransaction: Int, quotaNamespaces: Set<String>,
-    randomness: any RandomNumberGenerator, logger: Logger,
+    outbox: OutboxLedger? = nil, randomness: any RandomNumberGenerator, logger: Logger,
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
     self.session = session
+    self.outbox = outbox
     self.inbox = inbox
     self.entriesPerTransaction = entriesPerTransaction
     self.quotaNamespaces = quotaNamespaces
@@ -98,7 +103,7 @@ final class PostgresWriter: @unchecked Sendable {
     if case .lost(_, let retake) = standing { return retake }
     let idle = max(0, session.renewed + session.renewal - session.now)
     let renewal = DispatchTime.now() + .milliseconds(Int(idle))
-    let stranding: DispatchTime? = stranded.isEmpty ? nil : .now() + .seconds(1)
+    let stranding: DispatchTime? = stranded.isEmpty && endings.isEmpty ? nil : .now() + .seconds(1)
     return [renewal, stranding, sweep?.next].compactMap { $0 }.min() ?? renewal
   }
 
@@ -124,6 +129,7 @@ final class PostgresWriter: @unchecked Sendable {
       if isKnown, retake <= .now() { regain() }
       return
     }
+    if !endings.isEmpty { endOutboxRows() }
     if let sweep, sweep.next <= .now() { self.sweep(sweep.now) }
     if session.now - session.renewed >= session.renewal { _ = commit([PostgresCall("fence")]) }
   }
@@ -156,6 +162,8 @@ final class PostgresWriter: @unchecked Sendable {
       logger.error("another broker keeps the log now: all channels are let go until the lease is free")
       standing = .lost(isKnown: false, retake: .now() + Self.retakePause)
       inbox.setRefusing(false)
+      outbox?.lost()
+      endings = []
       inbox.post([.lost], freeing: 0)
     case .rejected(let detail):
       logger.error("the log rejects a publication", metadata: ["reason": "\(detail)"])
@@ -182,6 +190,7 @@ final class PostgresWriter: @unchecked Sendable {
       hasLost = false  // What was delivered and lost was so in a run that is over.
       logger.notice("the log is kept here again")
       inbox.post([.regained(epochs)], freeing: 0)
+      outbox?.regained()
     } catch {
       logger.error("the lease was taken, and the log could not be begun: \(error)")
       session.giveBack()
@@ -217,6 +226,7 @@ final class PostgresWriter: @unchecked Sendable {
       } else if committed > 0 {
         committed -= 1
         batch.confirm()
+        noteGone(batch.outboxRows)
         metrics.committed(batch.entries, since: begun)
         report(batch, nil)
       } else {
@@ -227,6 +237,12 @@ final class PostgresWriter: @unchecked Sendable {
       }
     }
     return end
+  }
+
+  private func noteGone(_ rows: [Int64]) {
+    if rows.isEmpty { return }
+    outbox?.gone(rows)
+    metrics.outbox(published: rows.count, refused: 0)
   }
 
   private func endOfBatch(from start: Int) -> Int {
@@ -257,6 +273,7 @@ final class PostgresWriter: @unchecked Sendable {
         fail(batch, error)
       } else {
         batch.confirm()
+        noteGone(batch.outboxRows)
         report(batch, nil)
       }
     }
@@ -264,6 +281,10 @@ final class PostgresWriter: @unchecked Sendable {
 
   /// Posts the outcomes first and then calls the handler: whoever it wakes finds them.
   private func report(_ batch: PostgresBatch, _ failure: LogError?) {
+    if let outbox, case .rejected(let detail) = failure {
+      let error = ClientError.badRequest.saying("the database refuses the publication: \(detail)")
+      endings += outbox.reject(batch.outboxRows, error)
+    }
     var (completions, outcomes, freed): ([LogCompletion], [WriterOutcome], Int) = ([], [], 0)
     for (queued, follows) in zip(batch.entries, batch.batch.isContiguous) {
       // What was handed over before the store knew that it has lost the channels fails as such, whatever its offset.

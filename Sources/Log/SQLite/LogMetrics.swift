@@ -13,6 +13,8 @@ struct LogMetrics {
   private let free = Gauge(label: "fanfare_log_disk_free_bytes")
   /// There from the start, at 0: an increase from nothing would be none to whoever watches it.
   private let losses = Counter(label: "fanfare_log_losses_total")
+  private let outboxPublished = Counter(label: "fanfare_outbox_publications_total")
+  private let outboxRefused = Counter(label: "fanfare_outbox_refused_total")
   private let failures = Counter(label: "fanfare_log_commits_failed_total")
   private let disk = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "disk")])
   private let room = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "room")])
@@ -40,6 +42,12 @@ struct LogMetrics {
 
   /// Transactions that were acknowledged are missing from the log that was opened.
   func noteLoss() { losses.increment() }
+
+  /// Rows are gone from the outbox.
+  func outbox(published: Int, refused: Int) {
+    outboxPublished.increment(by: published)
+    outboxRefused.increment(by: refused)
+  }
 
   /// A transaction was rolled back.
   func failed() { failures.increment() }

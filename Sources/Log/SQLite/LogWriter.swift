@@ -147,6 +147,7 @@ final class LogWriter: @unchecked Sendable {
         commitRun()
         erase(question)
       case .resume: preconditionFailure("nobody else can take the channels of a folder that is locked")
+      case .endOutbox: preconditionFailure("a file has no outbox that others write to")
       case .intercept(let body):
         commitRun()
         beforeCommit = body

@@ -17,6 +17,8 @@ enum WriterWork: Sendable {
   case scrub
   /// Part of deleting a user's data, which the store is told the end of.
   case erase(ErasureQuestion)
+  /// Deletes rows of the outbox, or puts them aside.
+  case endOutbox([OutboxEnding])
   /// The store knows that it has lost the channels: what comes after this is of a later time.
   case resume
   /// Runs on the writer's connection. For tests: they cause faults this way.
@@ -43,6 +45,8 @@ enum WriterOutcome: Sendable {
   case lost
   /// The channels are this store's again.
   case regained(EpochParts)
+  /// Backends have committed these to the outbox.
+  case outbox([OutboxMessage])
   /// The rows are gone, or the disk refused.
   case deleted
   /// What users keep has changed.
@@ -58,7 +62,7 @@ extension WriterOutcome {
   /// Whether the broker waits for the outcome; the other outcomes are taken along with the next question or entry.
   fileprivate var isWaitedFor: Bool {
     switch self {
-    case .read, .removed, .erased, .lost, .regained: true
+    case .read, .removed, .erased, .lost, .regained, .outbox: true
     case .looked(let found): !found.due.isEmpty
     case .deleted, .quotas, .committed, .failed: false
     }

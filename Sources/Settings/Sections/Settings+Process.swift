@@ -54,6 +54,7 @@ extension Settings {
       @Setting public var connection: String
       @Setting public var schema: String
       @Setting public var wait: Duration
+      @Setting public var outboxInterval: Duration
 
       init(_ declare: inout SettingDeclarations) {
         _connection = declare.text(
@@ -69,6 +70,10 @@ extension Settings {
           "wait", .seconds(10), in: .zero ... .hours(100_000),
           "How long a start waits while another broker keeps the log. With a long time the process is a standby: it serves "
             + "nothing, and begins as soon as the other one has ended.")
+        _outboxInterval = declare.duration(
+          "outbox_interval", .milliseconds(2), in: .zero ... .seconds(60),
+          "How often the broker looks for what backends have published in transactions of their own, with the schema's "
+            + "function publish. 0s: never.")
       }
     }
 

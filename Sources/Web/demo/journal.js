@@ -90,6 +90,9 @@ class Journal {
       this.#draw();
     }));
     for (const name of ["subscribed", "unsubscribed", "error"]) this.#held.keep(this.map.on(name, () => this.#draw()));
+    for (const name of ["connected", "connecting", "disconnected"]) {
+      this.#held.keep(session.client.on(name, () => this.#draw()));
+    }
     this.#held.keep(session.store.onChange(() => this.#draw()));
     this.#held.listen(window, "beforeunload", () => this.#keepDraft());
     this.#draft = this.#keptDraft();
@@ -194,7 +197,10 @@ class Journal {
     }
     this.rows.show(items);
     this.empty.hidden = entries.length > 0 || this.map.state !== "subscribed";
-    this.new.hidden = !this.empty.hidden;
+    // Until the map has come, nobody knows which of the two buttons is the right one: neither jumps away from a click.
+    const isComing = entries.length === 0 && this.map.state === "subscribing"
+      && this.session.client.connectionState === "connected";
+    this.new.hidden = isComing || !this.empty.hidden;
     const hasDraft = this.#draft !== null && Boolean(this.#draft.title || this.#draft.text);
     this.goOn.hidden = !hasDraft;
   }

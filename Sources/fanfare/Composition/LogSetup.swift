@@ -63,6 +63,19 @@ enum LogSetup {
     return options
   }
 
+  /// What the brokers that share a log say of it.
+  static func status(for settings: Settings) throws -> ClusterStatus {
+    guard settings.log.engine == .postgres else {
+      throw Complaint(
+        "the log is a file of this machine (log.engine is sqlite), which one broker has; brokers share a log in "
+          + "PostgreSQL: docs/POSTGRESQL.md")
+    }
+    var options = PostgresStore.Options(
+      connection: settings.log.postgres.connection, owner: "cluster status", backlogLimit: 0, metaTTLMilliseconds: 0)
+    options.schema = settings.log.postgres.schema
+    return try ClusterStatus.read(options)
+  }
+
   private static func serverOptions(for settings: Settings, clock: ClockKeeper) -> PostgresStore.Options {
     let postgres = settings.log.postgres
     var options = PostgresStore.Options(
@@ -72,6 +85,7 @@ enum LogSetup {
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
     options.leaseWaitMilliseconds = postgres.wait.milliseconds
+    options.outboxMilliseconds = postgres.outboxInterval.milliseconds
     options.now = { clock.wall() }
     let table = AppSetup.namespaces(for: settings)
     options.keepsRow = keepsRow(table)

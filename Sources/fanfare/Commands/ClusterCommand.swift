@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+import Log
+import Wire
+
+/// What brokers that share a log in PostgreSQL do.
+struct ClusterCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cluster", abstract: "Say what brokers that share a log in PostgreSQL do.",
+    subcommands: [Status.self])
+
+  struct Status: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Say which broker has the log, who waits for it, and how the database's standbys are.",
+      discussion: """
+        Asks the database, with the connection of the settings. Exit code 1 where no broker has the log, or its lease is \
+        over.
+        """)
+
+    @OptionGroup var settings: SettingsOptions
+
+    @Flag(name: .long, help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+      let status: ClusterStatus
+      do { status = try LogSetup.status(for: try settings.load()) } catch let error as PostgresStartError {
+        throw Complaint("\(error)")
+      }
+      if json {
+        FileHandle.standardOutput.write(Data(status.json + [0x0A]))
+      } else {
+        for line in status.lines { print(line) }
+      }
+      guard let owner = status.owner, owner.millisecondsLeft > 0 else { throw ExitCode(1) }
+    }
+  }
+}
+
+extension ClusterStatus {
+  fileprivate var lines: [String] {
+    var lines: [String] = []
+    if let owner {
+      let lease =
+        owner.millisecondsLeft > 0
+        ? "renewed within \(owner.millisecondsLeft) ms" : "over since \(-owner.millisecondsLeft) ms: the broker hangs, or is gone"
+      lines.append("owner     \(owner.name): \(shards) shards, epoch \(owner.epoch) since \(owner.since), lease \(lease)")
+    } else {
+      lines.append("owner     none: no broker has the log")
+    }
+    lines += waiting.map { "waiting   \($0)" }
+    lines.append("database  PostgreSQL \(serverVersion)\(isReadOnly ? ", which takes no writes" : "")")
+    lines += replicas.map { replica in
+      let known = [replica.state, replica.synchrony].filter { !$0.isEmpty }.joined(separator: ", ")
+      return "standby   \(replica.name): "
+        + (known.isEmpty ? "not shown to this user (GRANT pg_monitor)" : "\(known), \(replica.bytesBehind) bytes behind")
+    }
+    lines.append("outbox    \(outboxRows) wait, \(refusedRows) were refused")
+    return lines
+  }
+
+  fileprivate var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      if let owner {
+        writer.object("owner") { writer in
+          writer.write("name", owner.name)
+          writer.write("epoch", owner.epoch)
+          writer.write("since", owner.since)
+          writer.write("milliseconds_left", owner.millisecondsLeft)
+        }
+      }
+      writer.list("waiting") { writer in
+        for name in waiting { writer.write(element: name) }
+      }
+      writer.write("shards", shards)
+      writer.write("server_version", serverVersion)
+      writer.write("read_only", isReadOnly)
+      writer.list("standbys") { writer in
+        for replica in replicas {
+          writer.object { writer in
+            writer.write("name", replica.name)
+            writer.write("state", replica.state)
+            writer.write("synchrony", replica.synchrony)
+            writer.write("bytes_behind", replica.bytesBehind)
+          }
+        }
+      }
+      writer.write("outbox_rows", outboxRows)
+      writer.write("refused_rows", refusedRows)
+    }
+    return writer.bytes
+  }
+}
