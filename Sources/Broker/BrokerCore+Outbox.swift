@@ -20,10 +20,15 @@ struct OutboxPostings {
 
 extension BrokerCore {
   func publish(_ messages: [OutboxMessage], in turn: inout Turn) {
-    if isStarting {
-      postings.held += messages
-      return
-    }
+    postings.held += messages
+    goOnPublishing(in: &turn)
+  }
+
+  /// Publishes what has come, in that order, once the broker has started.
+  func goOnPublishing(in turn: inout Turn) {
+    if postings.held.isEmpty || isStarting { return }
+    let messages = postings.held
+    postings.held = []
     for message in messages {
       do throws(ClientError) {
         handle(try Self.request(of: message), for: .outbox(message.id), in: &turn)
@@ -31,14 +36,6 @@ extension BrokerCore {
         conclude(message.id, .failed(error))
       }
     }
-  }
-
-  /// Publishes what came while the broker was starting.
-  func goOnPublishing(in turn: inout Turn) {
-    if postings.held.isEmpty || isStarting { return }
-    let held = postings.held
-    postings.held = []
-    publish(held, in: &turn)
   }
 
   private static func request(of message: OutboxMessage) throws(ClientError) -> BrokerRequest {
