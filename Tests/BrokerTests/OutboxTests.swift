@@ -95,7 +95,8 @@ struct OutboxTests {
     tell(scene, message(1, "a"), message(2, on: "d:2", "b"), message(3, "c"))
     tell(scene, message(4, "d"))
     scene.answer()
-    #expect(scene.disk.waiting.filter { $0.channel == "d:1" }.map(\.publication.data) == ["a", "c", "d"].map { Array($0.utf8) })
+    let data = scene.disk.waiting.filter { $0.channel == "d:1" }.map(\.publication.data)
+    #expect(data == ["a", "c", "d"].map { Array($0.utf8) })
     scene.finish(4)
     #expect(published(scene).sorted() == [1, 2, 3, 4])
   }

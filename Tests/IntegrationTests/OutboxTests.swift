@@ -80,7 +80,7 @@ struct SQLOutboxTests {
     }
   }
 
-  @Test("Over kill -9 of the broker, with rollbacks and late commits: each publication once, in the order of the commits")
+  @Test("Over kill -9 of the broker, rollbacks and late commits: each publication once, in the order of the commits")
   func underFire() async throws {
     let settings = try Engine.postgres.settings()
     try await Deployment.with(.ipc, settings: settings + ["backbone.heartbeat_interval=200ms"]) { deployment in
@@ -139,7 +139,7 @@ struct SQLOutboxTests {
       #expect(await eventually(within: .seconds(60)) { ann.data("dur:room").count >= truth.count })
       let seen = ann.data("dur:room")
       let difference = zip(seen, truth).enumerated().first { $0.element.0 != $0.element.1 }
-      #expect(seen == truth, "\(seen.count) seen of \(truth.count); they differ first at \(String(describing: difference))")
+      #expect(seen == truth, "\(seen.count) seen of \(truth.count), different at \(String(describing: difference))")
       let history = try await deployment.service().wholeHistory("dur:room").map(\.data)
       #expect(history == truth)
       #expect(await eventually { (try? setup.ask("SELECT count(*) FROM fanfare.outbox").int(0, 0)) == 0 })

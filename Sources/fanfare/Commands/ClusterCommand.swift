@@ -52,8 +52,9 @@ extension ClusterStatus {
     lines.append("database  PostgreSQL \(serverVersion)\(isReadOnly ? ", which takes no writes" : "")")
     lines += replicas.map { replica in
       let known = [replica.state, replica.synchrony].filter { !$0.isEmpty }.joined(separator: ", ")
+      let isShown = !known.isEmpty
       return "standby   \(replica.name): "
-        + (known.isEmpty ? "not shown to this user (GRANT pg_monitor)" : "\(known), \(replica.bytesBehind) bytes behind")
+        + (isShown ? "\(known), \(replica.bytesBehind) bytes behind" : "not shown to this user (GRANT pg_monitor)")
     }
     lines.append("outbox    \(outboxRows) wait, \(refusedRows) were refused")
     return lines
