@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve dist test micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test micro format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -22,6 +22,11 @@ serve:  ## Install what is missing, build for release and run the server with th
 	@.ci/setup build
 	swift build --configuration release --product fanfare
 	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json --set demo.enabled=true $(ARGS)
+
+cluster:  ## Run three brokers that share a PostgreSQL, and two gateways, on this machine (docs/SCALING.md).
+	@.ci/setup cluster
+	swift build --configuration release --product fanfare
+	exec config/cluster/run
 
 # Names of functions stay in the binary, for backtraces; what debuggers need beyond them is in the file beside it, which the
 # binary names.

@@ -41,6 +41,7 @@ extension BrokerCore {
   /// For entries that are under way the store answers by itself: they fail.
   func storeIsLost(in turn: inout Turn) {
     stores.isLost = true
+    stores.lostTerm = stores.disk.term
     for host in hosts.all {
       resume(host.app.name, error: LogError.fenced.asClientError, in: &turn)
       host.lost()
@@ -50,7 +51,11 @@ extension BrokerCore {
     notices?.lost(at: turn.time.monotonic)
     deletions?.lost()
     for link in links.sorted { links.overflow(link, in: &turn) }
-    for state in channels.sorted where state.store === stores.disk {
+    forgetChannels(in: stores.disk)
+  }
+
+  private func forgetChannels(in store: any LogStore) {
+    for state in channels.sorted where state.store === store {
       for link in links.sorted { link.channels.remove(state.name) }
       channels.forget(state)
     }
@@ -58,6 +63,12 @@ extension BrokerCore {
 
   func storeIsBack(in turn: inout Turn) {
     stores.isLost = false
+    // Channels in memory were another broker's meanwhile, unless nobody has had the lease in between.
+    if stores.disk.term > stores.lostTerm + 1 {
+      forgetChannels(in: stores.memory)
+      (stores.memory as? MemoryStore)?.forgetAll()
+    }
     loadAgain(in: &turn)
+    welcomeLateGateways(in: &turn)
   }
 }

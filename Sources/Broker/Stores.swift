@@ -11,6 +11,8 @@ final class Stores {
   private(set) var room = WaitingRoom()
   /// Another broker keeps the channels on disk now.
   var isLost = false
+  /// The term in which the channels were lost.
+  var lostTerm: UInt64 = 0
   private let configuration: BrokerConfiguration
 
   init(memory: any LogStore, disk: any LogStore, _ configuration: BrokerConfiguration) {

@@ -227,6 +227,7 @@ public final class GatewayServer: Sendable {
       gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
       requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
+    if case .sockets(let endpoints, _) = pipe { linkConfiguration.brokers = endpoints.count }
     linkConfiguration.keepsUsers = configuration.coverage?.missed != nil
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,

@@ -36,6 +36,10 @@ public protocol LogStore: AnyObject {
   /// - Parameter now: milliseconds since 1970.
   func sweep(now: Int64)
 
+  /// The number of the lease under which this store has its channels; it rises whenever they change hands. 0: no other
+  /// broker can ever have them.
+  var term: UInt64 { get }
+
   /// Says what became of a message of the outbox (``LogNews/outbox(_:)``). To be called once for each.
   func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate)
 
@@ -54,6 +58,8 @@ public protocol LogStore: AnyObject {
 }
 
 extension LogStore {
+  public var term: UInt64 { 0 }
+
   /// A store without an outbox hands out no messages of one.
   public func conclude(_ message: OutboxMessage.ID, _ fate: OutboxFate) {}
 }

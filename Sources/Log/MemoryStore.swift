@@ -299,6 +299,19 @@ public final class MemoryStore: LogStore {
     last.place = channel.place
   }
 
+  /// Forgets everything, so that each channel begins anew in another epoch: another broker had the channels meanwhile, in a
+  /// memory of its own.
+  public func forgetAll() {
+    for channel in order {
+      counting(channel) { channel.kept.removeAll() }
+      if let owner = channel.owner { owners.remove(owner) }
+    }
+    generation += 1
+    channels = [:]
+    order = []
+    cursor = 0
+  }
+
   public func close() {
     isClosed = true
     channels = [:]

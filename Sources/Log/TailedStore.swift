@@ -41,6 +41,8 @@ public class TailedStore: LogStore {
   private final var isLost = false
   /// How often the channels were lost.
   private(set) final var terms = 0
+  /// See ``LogStore``.
+  public private(set) final var term: UInt64
   /// Until when nobody else can have taken the channels; nil: nobody else ever can.
   private final let lease: LeaseClock?
   /// Nil: nobody but the broker's own clients and services publishes.
@@ -48,7 +50,7 @@ public class TailedStore: LogStore {
 
   init(
     turn: Turn, epochs: EpochParts, randomness: any RandomNumberGenerator, inbox: WriterInbox, readers: ReaderThreads,
-    lease: LeaseClock? = nil, outbox: OutboxLedger? = nil
+    lease: LeaseClock? = nil, term: UInt64 = 0, outbox: OutboxLedger? = nil
   ) {
     self.turn = turn
     self.epochs = epochs
@@ -56,6 +58,7 @@ public class TailedStore: LogStore {
     self.inbox = inbox
     self.readers = readers
     self.lease = lease
+    self.term = term
     self.outbox = outbox
     hot = HotChannels(bytesLimit: turn.tailLimit, clock: turn.uptime())
   }
@@ -172,7 +175,7 @@ public class TailedStore: LogStore {
     for outcome in inbox.takeOutcomes() {
       switch outcome {
       case .lost: lost()
-      case .regained(let epochs): regained(epochs)
+      case .regained(let epochs, let term): regained(epochs, term)
       case .outbox(let messages): news.append(.outbox(messages))
       case .looked(let found): propose(found)
       case .deleted: upkeep.deleted()
@@ -263,8 +266,9 @@ public class TailedStore: LogStore {
     news.append(.answered(question, answer))
   }
 
-  private final func regained(_ epochs: EpochParts) {
+  private final func regained(_ epochs: EpochParts, _ term: UInt64) {
     self.epochs = epochs
+    self.term = term
     isLost = false
     news.append(.regained)
   }

@@ -112,6 +112,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_link_sessions_total", .counter, "How often the broker has welcomed this gateway."),
     MetricDescription(
+      "fanfare_gateway_link_moves_total", .counter,
+      "How often this gateway went from one of several brokers to another."),
+    MetricDescription(
       "fanfare_gateway_link_gaps_total", .counter,
       "Messages of the broker that were not the next of their session: each begins a new session."),
     MetricDescription("fanfare_gateway_link_resets_total", .counter, "Resets that the broker sent."),

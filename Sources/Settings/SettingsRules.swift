@@ -205,9 +205,13 @@ struct SettingsRules {
 
   private mutating func checkBackbone() {
     let curve = settings.backbone.curve
-    switch (curve.serverPublicKey.isEmpty, curve.clientSecretKeyFile.isEmpty) {
+    let brokers = settings.backbone.brokers
+    let hasServerKey = !curve.serverPublicKey.isEmpty || brokers.contains { !$0.serverPublicKey.isEmpty }
+    switch (!hasServerKey, curve.clientSecretKeyFile.isEmpty) {
     case (true, false):
       report(curve.$clientSecretKeyFile, "is set, but \(curve.$serverPublicKey) is not; a gateway needs both")
+    case (false, true) where curve.serverPublicKey.isEmpty:
+      report(settings.backbone.$brokers, "has a server_public_key, but \(curve.$clientSecretKeyFile) is not set; a gateway needs both")
     case (false, true):
       report(curve.$serverPublicKey, "is set, but \(curve.$clientSecretKeyFile) is not; a gateway needs both")
     default: break
@@ -219,6 +223,13 @@ struct SettingsRules {
     case (false, true):
       report(curve.$serverSecretKeyFile, "is set, but \(curve.$clientPublicKeys) is not; \(broker)")
     default: break
+    }
+    if !brokers.isEmpty, !curve.serverPublicKey.isEmpty {
+      report(curve.$serverPublicKey, "is set beside \(settings.backbone.$brokers); give each of the brokers its server_public_key")
+    }
+    if brokers.count > 16 { report(settings.backbone.$brokers, "has more than 16 brokers; leave some out") }
+    if Set(brokers.map(\.endpoint)).count < brokers.count {
+      report(settings.backbone.$brokers, "names an endpoint twice; leave one out")
     }
     let endpoint = settings.backbone.$endpoint
     let hasKeys = !curve.serverSecretKeyFile.isEmpty || !curve.serverPublicKey.isEmpty

@@ -17,6 +17,7 @@ final class ScriptedStore: LogStore {
   /// What every channel is opened with, besides what was written.
   var keys: [IdempotencyRecord] = []
   var origins: [RequestOrigin: UInt64] = [:]
+  var term: UInt64 = 0
   var refusal: LogError?
   var readError: LogError?
   private(set) var opened: [ChannelName] = []

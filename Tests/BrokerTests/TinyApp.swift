@@ -186,6 +186,16 @@ extension TinyApp {
   }
 }
 
+extension TinyApp {
+  static func request(_ command: String, by user: String = "ann") -> BrokerRequest {
+    let words = command.split(separator: " ", maxSplits: 1).map(String.init)
+    return .call(
+      .init(
+        .other(.init(method: "tiny." + words[0], data: Array((words.count > 1 ? words[1] : "").utf8))),
+        caller: ClientInfo(user: user, client: "c-" + user)))
+  }
+}
+
 extension BrokerScene {
   /// A broker with the app, on a disk that may hold something already.
   convenience init(
@@ -208,13 +218,7 @@ extension BrokerScene {
   }
 
   func call(_ id: UInt64, _ command: String, by user: String = "ann", isRetry: Bool = false) {
-    let words = command.split(separator: " ", maxSplits: 1).map(String.init)
-    request(
-      id,
-      .call(
-        .init(
-          .other(.init(method: "tiny." + words[0], data: Array((words.count > 1 ? words[1] : "").utf8))),
-          caller: ClientInfo(user: user, client: "c-" + user))), isRetry: isRetry)
+    request(id, TinyApp.request(command, by: user), isRetry: isRetry)
   }
 
   /// What the list of the app shows, by key.

@@ -332,6 +332,38 @@ struct PostgresOutboxTests {
     #expect(try subject.rows("outbox") == 0)
   }
 
+  @Test(
+    "Through a PgBouncer in transaction mode, where a client's transactions are now on this connection, now on that one",
+    .skipUnlessStrict(.pgbouncer, isThere: PgBouncer.isThere))
+  func pooled() throws {
+    let subject = try PostgresSubject()
+    let bouncer = try PgBouncer(before: PostgresServer.shared(), connections: 2)
+    defer { bouncer.end() }
+    let (clients, each) = (4, 25)
+    let connections = try (0..<clients).map { _ in
+      var parameters = ConnectionParameters(bouncer.connection, applicationName: "pooled")
+      parameters.connectTimeoutSeconds = 60
+      return try Connection(parameters)
+    }
+    for turn in 0..<each {
+      // Two of them have a transaction open at a time, so that all connections of the pool are used in every order.
+      for pair in [0...1, 2...3] {
+        for client in pair {
+          let number = client * 1000 + turn
+          try connections[client].run(script: "BEGIN; SELECT \(subject.schema).publish('chat:1', '\(number)')")
+        }
+        for client in pair.reversed() { try connections[client].run(script: turn % 5 == 0 ? "ROLLBACK" : "COMMIT") }
+      }
+    }
+    let taker = Taker(subject)
+    let kept = (0..<each).filter { $0 % 5 != 0 }
+    try taker.take(until: clients * kept.count)
+    for client in 0..<clients {
+      #expect(taker.numbers.filter { $0 / 1000 == client } == kept.map { client * 1000 + $0 })
+    }
+    try taker.isEmpty()
+  }
+
   @Test("A backend needs the right to call and none on the tables, and a temporary table of its own deceives nobody")
   func rights() throws {
     let subject = try PostgresSubject { $0.outboxMilliseconds = 0 }

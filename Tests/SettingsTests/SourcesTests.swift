@@ -161,7 +161,11 @@ struct SourcesTests {
     // Grafana's dashboard is no configuration of ours; MeteringTests look at it.
     let names = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
       .filter { $0.hasSuffix(".json") && $0 != "grafana.json" }
-    #expect(names.sorted() == ["fanfare.json", "production.json", "split/broker.json", "split/gateway.json"])
+    #expect(
+      names.sorted() == [
+        "cluster/broker.json", "cluster/gateway.json", "fanfare.json", "production.json", "split/broker.json",
+        "split/gateway.json",
+      ])
   }
 
   @Test("The broker and the gateway of the split example agree on link and channels")
@@ -170,6 +174,38 @@ struct SourcesTests {
     let gateway = try Settings.load(file: repositoryFile("config/split/gateway.json"))
     #expect(broker.channels == gateway.channels)
     #expect(broker.backbone == gateway.backbone)
+  }
+
+  @Test("Brokers and gateways of the cluster's example agree on channels, and the gateways know each broker's endpoint")
+  func clusterAgrees() throws {
+    let broker = try Settings.load(file: repositoryFile("config/cluster/broker.json"))
+    let gateway = try Settings.load(file: repositoryFile("config/cluster/gateway.json"))
+    #expect(broker.channels == gateway.channels)
+    #expect(broker.backbone.heartbeatInterval == gateway.backbone.heartbeatInterval)
+    let endpoints = gateway.backbone.brokers.map(\.endpoint)
+    #expect(endpoints.count == 3 && endpoints.contains(broker.backbone.endpoint))
+  }
+
+  @Test("What is wrong with a gateway's list of brokers is told")
+  func brokers() throws {
+    func faults(_ backbone: String) throws -> String {
+      do {
+        _ = try load("{\"backbone\": \(backbone)}")
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(try faults(#"{"brokers": [{"endpoint": "ipc://a"}, {"endpoint": "ipc://b"}]}"#).isEmpty)
+    #expect(try faults(#"{"brokers": [{"endpoint": "http://a"}]}"#).contains("write ipc://file or tcp://address:port"))
+    #expect(try faults(#"{"brokers": [{"endpoint": "ipc://a"}, {"endpoint": "ipc://a"}]}"#).contains("twice"))
+    #expect(try faults(#"{"brokers": [{"endpoint": "tcp://10.0.0.1:7500"}]}"#).contains("without server_public_key"))
+    let key = String(repeating: "a", count: 40)
+    let keyed = #"{"brokers": [{"endpoint": "tcp://10.0.0.1:7500", "server_public_key": "\#(key)"}]"#
+    #expect(try faults(keyed + "}").contains("client_secret_key_file is not set"))
+    #expect(try faults(keyed + #", "curve": {"client_secret_key_file": "k"}}"#).isEmpty)
+    let both = #", "curve": {"client_secret_key_file": "k", "server_public_key": "\#(key)"}}"#
+    #expect(try faults(keyed + both).contains("give each of the brokers its server_public_key"))
   }
 
   @Test("The printed defaults load as a file that says nothing")

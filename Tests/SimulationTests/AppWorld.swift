@@ -262,6 +262,7 @@ final class AppWorld {
     for effect in effects {
       switch effect {
       case .send(let message): gateways[index].toBroker.append(message)
+      case .greet: break  // Only where there are several brokers.
       case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
       case .refusal(let source, _, let error):
         gateways[index].loops[source.loop].append(.answer(source, .failed(error)))

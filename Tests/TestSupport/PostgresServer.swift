@@ -88,7 +88,7 @@ public final class PostgresServer: Sendable {
     let parent = access(memory, W_OK) == 0 ? memory : FileManager.default.temporaryDirectory.path
     folder = "\(parent)/fanfare-pg-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    if Self.isRoot { chown(folder, Self.nobody, Self.nobody) }
+    try Self.giveToServers(folder)
     let data = folder + "/data"
     let errors = URL(fileURLWithPath: folder + "/errors.txt")
     let (program, arguments) = filling(data)
@@ -119,6 +119,12 @@ public final class PostgresServer: Sendable {
     }
   }
 
+  /// Lets programs that run as somebody who is not root write into a folder.
+  static func giveToServers(_ folder: String) throws {
+    guard isRoot else { return }
+    guard chown(folder, nobody, nobody) == 0 else { throw Failure(description: "\(folder) cannot be given away") }
+  }
+
   /// Where the tests' own database is.
   public var connection: String { "host=\(folder) user=fanfare dbname=postgres" }
   /// The socket on which the server listens.
@@ -137,10 +143,12 @@ public final class PostgresServer: Sendable {
   }
 
   /// Starts a program as somebody who is not root, which the kernel ends with SIGQUIT when this process ends.
-  private static func run(_ program: URL, _ arguments: [String], errors: URL) throws -> ChildProcess {
+  static func run(
+    _ program: URL, _ arguments: [String], errors: URL, adding more: [String: String] = [:]
+  ) throws -> ChildProcess {
     var words = ["--pdeathsig", "QUIT"]
     if isRoot { words += ["--reuid=\(nobody)", "--regid=\(nobody)", "--clear-groups"] }
-    let environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C"]
+    let environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C"].merging(more) { $1 }
     guard let setpriv else { return try ChildProcess(program, arguments, environment: environment, errors: errors) }
     let all = words + [program.path] + arguments
     return try Starter.shared.start {

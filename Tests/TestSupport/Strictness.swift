@@ -17,6 +17,8 @@ public enum Need: String, CaseIterable, Sendable {
   case promtool
   /// PostgreSQL's server, installed, or unpacked by `.ci/setup servers`.
   case postgresql
+  /// PgBouncer, installed, or unpacked by `.ci/setup servers`.
+  case pgbouncer
   /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
   case proxies
   /// Firefox, which notifications are shown in; where it is installed.

@@ -131,7 +131,7 @@ struct LinkMessageTests {
         try LinkHello(bytes: bytes).bytes
       })
     examples.append(
-      Example(name: "welcome", bytes: LinkWelcome(broker: 1, windowBytes: 1 << 30).bytes) {
+      Example(name: "welcome", bytes: LinkWelcome(broker: 1, term: 300, windowBytes: 1 << 30).bytes) {
         (bytes) throws(MalformedMessage) in
         try LinkWelcome(bytes: bytes).bytes
       })

@@ -1,3 +1,4 @@
+import Log
 public import Wire
 
 /// Messages from gateways, and what they change of the gateways' interest and members.
@@ -108,10 +109,22 @@ extension BrokerCore {
       tally.counters.unreadableHellos += 1
       return
     }
-    guard let link = links.open(message.session, by: gateway, at: turn.time) else { return }
+    // Another broker has the channels, and welcomes the gateway. This one does so when it has them again.
+    if stores.isLost { return links.putOff(message.session, of: gateway) }
+    open(message.session, by: gateway, in: &turn)
+  }
+
+  /// Welcomes the gateways that have said hello while another broker had the channels.
+  func welcomeLateGateways(in turn: inout Turn) {
+    for (gateway, session) in links.takePutOff() { open(session, by: gateway, in: &turn) }
+  }
+
+  private func open(_ session: UInt64, by gateway: UInt64, in turn: inout Turn) {
+    guard let link = links.open(session, by: gateway, at: turn.time) else { return }
     // The gateway names the channels that it still wants again (``finishResync(of:in:)``).
     for name in link.channels { channels[name]?.interest.removeAll { $0 == gateway } }
-    let welcome = LinkWelcome(broker: configuration.instance, windowBytes: configuration.linkWindowBytes)
+    let welcome = LinkWelcome(
+      broker: configuration.instance, term: stores.disk.term, windowBytes: configuration.linkWindowBytes)
     links.send(.welcome(welcome), to: gateway, in: &turn)
     // Revocations and orders go out before anything that the gateway would hand on to its clients.
     beginTelling(link, isNewSession: true, in: &turn)

@@ -5,6 +5,8 @@ final class GatewayLinks {
   private var table = LinkTable()
   private let configuration: BrokerConfiguration
   private let tally: BrokerTally
+  /// Sessions that gateways have asked for and that wait until this broker has the channels again: the newest of each.
+  private var putOff: [UInt64: UInt64] = [:]
 
   init(_ configuration: BrokerConfiguration, _ tally: BrokerTally) {
     self.configuration = configuration
@@ -57,6 +59,14 @@ final class GatewayLinks {
     if session <= link.session { return nil }
     link.reopen(session: session, now: time.monotonic)
     return link
+  }
+
+  func putOff(_ session: UInt64, of gateway: UInt64) { putOff[gateway] = max(session, putOff[gateway] ?? 0) }
+
+  /// Sorted, so that a simulation with the same seed runs the same way.
+  func takePutOff() -> [(gateway: UInt64, session: UInt64)] {
+    defer { putOff = [:] }
+    return putOff.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Ends a link's session, in which messages were lost or would be: no more is sent in it, and the gateway is told to

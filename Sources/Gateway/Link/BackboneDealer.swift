@@ -1,12 +1,19 @@
 import Wire
 import ZeroMQ
 
-/// The gateway's end of the ZeroMQ pipe, to a broker in a process of its own. The backbone thread's alone.
+/// The gateway's end of the ZeroMQ pipe to one broker in a process of its own. The backbone thread's alone.
 final class BackboneDealer {
+  let address: String
   let socket: Socket
+  let monitor: SocketMonitor
   private var frames: [[UInt8]] = []
 
-  init(of gateway: UInt64, to endpoint: GatewayEndpoint, in context: Context) throws(ZeroMQError) {
+  /// - Parameters:
+  ///   - number: tells the endpoint from the gateway's others.
+  ///   - isAlone: there are no others.
+  init(
+    of gateway: UInt64, to endpoint: GatewayEndpoint, number: Int, isAlone: Bool, in context: Context
+  ) throws(ZeroMQError) {
     var options = Socket.Options()
     options.routingID = LinkIdentity.bytes(of: gateway)
     options.lingerMilliseconds = 1000
@@ -15,9 +22,13 @@ final class BackboneDealer {
     options.receiveHighWaterMark = 0
     options.maxMessageBytes = 64 << 20
     options.reconnectIntervalMilliseconds = 20
-    options.reconnectIntervalMaxMilliseconds = 500
+    // A broker that takes over begins to listen when it does so, and is waited for.
+    options.reconnectIntervalMaxMilliseconds = isAlone ? 500 : 0
     options.curve = endpoint.curve
+    address = endpoint.address
     socket = try Socket(context, .dealer, options)
+    monitor = try SocketMonitor(
+      socket, name: "backbone-\(LinkIdentity.text(of: gateway))-\(number)", in: context)
     try socket.connect(endpoint.address)
   }
 

@@ -24,7 +24,8 @@ public struct GatewayEndpoint: Sendable {
 public enum BackbonePipe {
   /// The broker is in this process, in the same turn.
   case memory(MemoryPipe)
-  case socket(GatewayEndpoint, Context)
+  /// Brokers in processes of their own, one of which has the channels.
+  case sockets([GatewayEndpoint], Context)
 }
 
 /// What event loops post to the backbone.
@@ -55,8 +56,8 @@ typealias ForgetUsers = @Sendable ([String], @escaping @Sendable (Bool) -> Void)
 /// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
 final class GatewayBackbone: BackboneParticipant {
   private let link: GatewayLink
-  /// Either `dealer` or `pipe` is set, and is the way to the broker.
-  private let dealer: BackboneDealer?
+  /// One for each broker. Without any, `pipe` is the way to the broker.
+  private let dealers: [BackboneDealer]
   private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
   private let discardPictures: ([PictureFate]) -> Void
@@ -116,13 +117,20 @@ final class GatewayBackbone: BackboneParticipant {
     batchShares = batchBytes
     account = HandoverAccount(loops: shards.count)
     switch pipe {
-    case .memory(let pipe): (self.pipe, dealer) = (pipe, nil)
-    case .socket(let endpoint, let context):
-      (self.pipe, dealer) = (nil, try BackboneDealer(of: link.configuration.gateway, to: endpoint, in: context))
+    case .memory(let pipe): (self.pipe, dealers) = (pipe, [])
+    case .sockets(let endpoints, let context):
+      self.pipe = nil
+      dealers = try endpoints.enumerated().map { number, endpoint in
+        try BackboneDealer(
+          of: link.configuration.gateway, to: endpoint, number: number, isAlone: endpoints.count == 1, in: context)
+      }
     }
-    if let dealer { loop.watch(dealer.socket, for: self) { gateway, _ in gateway.readDealer() } }
-    // The dealer's socket belongs to the loop's thread: with a dealer, requests are handled there as well.
-    loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealer == nil }) { gateway, message in
+    for (broker, dealer) in dealers.enumerated() {
+      loop.watch(dealer.socket, for: self) { gateway, _ in gateway.read(broker) }
+      _ = dealer.monitor.watch(on: loop, for: self) { gateway, _ in gateway.readMonitor(broker) }
+    }
+    // The dealers' sockets belong to the loop's thread: with dealers, requests are handled there as well.
+    loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealers.isEmpty }) { gateway, message in
       gateway.receive(message)
     }
     link.start(at: Self.now(), into: &effects)
@@ -139,17 +147,32 @@ final class GatewayBackbone: BackboneParticipant {
     return true
   }
 
-  private func receive(_ message: LinkMessage, at now: Int64) {
+  private func receive(_ message: LinkMessage, from broker: Int = 0, at now: Int64) {
     if case .reply = message.body { replyBytes = message.cost }
-    link.receive(message, at: now, into: &effects)
+    link.receive(message, from: broker, at: now, into: &effects)
     perform()
     replyBytes = 0
   }
 
-  private func readDealer() {
+  private func read(_ broker: Int) {
     let now = Self.now()
     do {
-      try dealer?.read(limit: loop.messagesPerRound) { message in receive(message, at: now) }
+      try dealers[broker].read(limit: loop.messagesPerRound) { message in receive(message, from: broker, at: now) }
+    } catch {
+      loop.fail(error)
+    }
+  }
+
+  private func readMonitor(_ broker: Int) {
+    do {
+      while let event = try dealers[broker].monitor.next() {
+        switch event {
+        case .handshakeSucceeded: link.appeared(broker, at: Self.now(), into: &effects)
+        case .disconnected: link.vanished(broker, at: Self.now(), into: &effects)
+        case .connected, .accepted, .handshakeFailed, .handshakeProtocolFailed, .handshakeRefused, .acceptFailed: break
+        }
+        perform()
+      }
     } catch {
       loop.fail(error)
     }
@@ -182,6 +205,7 @@ final class GatewayBackbone: BackboneParticipant {
     for effect in effects {
       switch effect {
       case .send(let message): send(message)
+      case .greet(let broker, let hello): dealers[broker].send(hello)
       case .answer(let source, let response):
         add(
           .answer(connection: source.connection, tag: source.tag, response), bytes: max(64, replyBytes), to: source.loop
@@ -217,7 +241,9 @@ final class GatewayBackbone: BackboneParticipant {
   }
 
   private func send(_ message: LinkMessage) {
-    if let pipe { pipe.sendToBroker(message) } else { dealer?.send(message) }
+    if let pipe { return pipe.sendToBroker(message) }
+    if message.body.kind != .hello { return dealers[link.broker].send(message) }
+    for dealer in dealers { dealer.send(message) }
   }
 
   private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
@@ -356,12 +382,14 @@ final class GatewayBackbone: BackboneParticipant {
     metrics.update(isOpen: link.isOpen, channels: link.channels.count, pendingBytes: link.pending.bytes)
     gatewayMetrics?.update()
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
+      var broker: Logger.Metadata = [:]
+      if dealers.count > 1 { broker = ["broker": "\(dealers[link.broker].address)", "term": "\(link.term)"] }
       logger.notice(
         "the link to the broker is open",
-        metadata: [
+        metadata: broker.merging([
           "sessions": "\(counters.sessions)", "gaps": "\(counters.gaps)", "resets": "\(counters.resets)",
           "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
-        ])
+        ]) { own, _ in own })
     }
     if counters.sessions > reported.sessions { linkOpened() }
     linkIs(link.isOpen)

@@ -18,6 +18,18 @@ extension GatewayLink {
     send(.hello(LinkHello(gateway: configuration.gateway)), at: now, into: &effects)
   }
 
+  /// The connection to a broker is there. Where there are several, the broker may have taken over meanwhile.
+  public func appeared(_ broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    guard configuration.brokers > 1, !isOpen || broker != self.broker else { return }
+    let hello = LinkHello(gateway: configuration.gateway)
+    effects.append(.greet(broker: broker, LinkMessage(session: session, sequence: 0, body: .hello(hello))))
+  }
+
+  /// The connection to a broker was lost, and what was on its way with it.
+  public func vanished(_ broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    if isOpen, broker == self.broker { reopen(at: now, into: &effects) }
+  }
+
   func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let unanswered = pending.all
     for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {

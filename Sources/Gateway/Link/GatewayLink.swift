@@ -20,6 +20,8 @@ public struct GatewayLinkConfiguration: Sendable {
   public var resyncLimit: UInt32 = 10_000
   /// The gateway keeps something of users on a disk, and asks for deletions that it has missed.
   public var keepsUsers = false
+  /// Brokers that the gateway reaches. One of them has the channels.
+  public var brokers = 1
 
   public init(
     gateway: UInt64, loops: Int, heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int,
@@ -40,9 +42,14 @@ public struct GatewayLinkConfiguration: Sendable {
 /// accounted for.
 ///
 /// States:
-/// - opening: a hello is on its way. Requests wait. Can transition to: open (welcome), opening in a newer session (any
-///   sign that the welcome was lost).
-/// - open: messages flow. Can transition to: opening (a number is missing, the broker says reset, or is silent).
+/// - opening: a hello is on its way to every broker. Requests wait. Can transition to: open with the broker that welcomes
+///   first, opening in a newer session (any sign that the welcome was lost).
+/// - open: messages flow. Can transition to: opening (a number is missing, the broker says reset, is silent, or the
+///   connection to it is lost; or another broker welcomes the gateway with a higher term).
+///
+/// Where there are several brokers, terms tell which of them has the channels: one that was paused or cut off may take
+/// itself for the owner for a moment, in a lower term than the one that has followed it. Its welcome counts for nothing,
+/// unless the higher term has been silent for as long as a broker may be: then the log has gone back, and counts anew.
 ///
 /// On every welcome the link resyncs: it asks for each channel from the position it last handed on, names its members,
 /// and asks again what was not answered. What was missed goes to the subscribers as if it came live, so a broker that
@@ -74,6 +81,12 @@ public final class GatewayLink {
   var receivedBytes: UInt64 = 0
   var lastHeard: Int64 = 0
   var lastSent: Int64 = 0
+  /// The broker that the session is with, or the last one was.
+  private(set) var broker = 0
+  /// The highest term in which a broker has welcomed this gateway.
+  private(set) var term: UInt64 = 0
+  /// When something came last in that term.
+  private var termHeard: Int64 = 0
   var isHolding = false
   var pending = PendingRequests()
   var channels: [ChannelName: LinkChannel] = [:]
@@ -112,7 +125,9 @@ public final class GatewayLink {
 
   /// Ends the session, if there is one. A link that waits for a welcome goes on waiting as patiently.
   func close() {
-    if isOpen { state = .opening(patience: configuration.heartbeatInterval) }
+    guard isOpen else { return }
+    termHeard = lastHeard
+    state = .opening(patience: configuration.heartbeatInterval)
   }
 
   /// Says hello. Call once, first.
@@ -209,9 +224,12 @@ public final class GatewayLink {
 
   // MARK: Messages
 
-  /// A message from the broker.
-  public func receive(_ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+  /// A message from a broker.
+  public func receive(
+    _ message: LinkMessage, from broker: Int = 0, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
     guard message.session == session else { return }
+    if configuration.brokers > 1, !isExpected(message, from: broker, at: now, into: &effects) { return }
     let kind = message.body.kind
     if kind == .reset {
       counters.resets += 1
@@ -231,11 +249,32 @@ public final class GatewayLink {
     }
   }
 
+  /// Chooses among several brokers: whether a message of the session is from the one that it is with, or opens it.
+  private func isExpected(
+    _ message: LinkMessage, from broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) -> Bool {
+    if isOpen, broker == self.broker { return true }
+    // What another broker sends than the one that was chosen counts for nothing, but for its term.
+    guard case .welcome(let welcome) = message.body else { return false }
+    if isOpen {
+      guard welcome.term > term else { return false }
+      term = welcome.term
+      reopen(at: now, into: &effects)
+      termHeard = now
+      return false
+    }
+    if welcome.term < term, now - termHeard <= configuration.brokerTimeout { return false }
+    if broker != self.broker, counters.sessions > 0 { counters.moves += 1 }
+    self.broker = broker
+    return true
+  }
+
   func handle(
     _ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     switch message.body {
     case .welcome(let welcome):
+      term = welcome.term
       state = .open(
         OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1

@@ -33,8 +33,10 @@ public struct GatewayRequest: Sendable {
 /// What the gateway's end of the link wants done. Effects for event loops must reach each loop in this order: an answer
 /// to a subscribe stands between what came before it and what comes after.
 public enum GatewayLinkEffect: Sendable, Equatable {
-  /// Goes to the broker.
+  /// Goes to the broker of the session; a hello to all brokers.
   case send(LinkMessage)
+  /// A hello for one broker that may not have got it before.
+  case greet(broker: Int, LinkMessage)
   case answer(RequestSource, BrokerResponse)
   /// An answer that the broker was not asked for, since the request meets a limit of this gateway.
   case refusal(RequestSource, RefusalCause, ClientError)
@@ -108,6 +110,8 @@ public struct GatewayLinkCounters: Sendable, Equatable {
   public var sessions: UInt64 = 0
   /// Messages that were not the next of their session: each ends it.
   public var gaps: UInt64 = 0
+  /// Changes from one broker to another.
+  public var moves: UInt64 = 0
   /// Resets that the broker sent.
   public var resets: UInt64 = 0
   /// Channels brought up to date in a new session with all that was missed.

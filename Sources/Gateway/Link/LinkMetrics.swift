@@ -3,6 +3,7 @@ import Metrics
 /// The link's counters as swift-metrics: whichever backend the process has set up exports them.
 struct LinkMetrics {
   private let sessions = Counter(label: "fanfare_gateway_link_sessions_total")
+  private let moves = Counter(label: "fanfare_gateway_link_moves_total")
   private let gaps = Counter(label: "fanfare_gateway_link_gaps_total")
   private let resets = Counter(label: "fanfare_gateway_link_resets_total")
   private let refilled = Counter(label: "fanfare_gateway_channels_refilled_total")
@@ -23,6 +24,7 @@ struct LinkMetrics {
 
   func update(from old: GatewayLinkCounters, to new: GatewayLinkCounters) {
     sessions.increment(by: new.sessions - old.sessions)
+    moves.increment(by: new.moves - old.moves)
     gaps.increment(by: new.gaps - old.gaps)
     resets.increment(by: new.resets - old.resets)
     refilled.increment(by: new.channelsRefilled - old.channelsRefilled)

@@ -64,6 +64,8 @@ final class PostgresSession {
   var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
 
   var isFenced: Bool { state == .fenced }
+  /// See ``LogStore/term``.
+  var term: UInt64 { UInt64(clamping: taken.epoch) }
   /// Milliseconds that never go back.
   var now: Int64 { uptime() }
 

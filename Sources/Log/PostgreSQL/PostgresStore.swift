@@ -133,7 +133,8 @@ public final class PostgresStore: TailedStore {
         tailLimit: options.tailLimit, metaTTLMilliseconds: options.metaTTLMilliseconds, keepsRow: options.keepsRow,
         quotaNamespaces: options.quotaNamespaces, followers: options.followers, now: options.now,
         uptime: options.uptime),
-      epochs: epochs, randomness: randomness, inbox: inbox, readers: readers, lease: clock, outbox: outbox)
+      epochs: epochs, randomness: randomness, inbox: inbox, readers: readers, lease: clock,
+      term: session.term, outbox: outbox)
     writer.start()
     // What it reads first must be later than the lease, or rows that the owner before this one has published could be
     // among it.

@@ -189,7 +189,7 @@ final class PostgresWriter: @unchecked Sendable {
       refusal = nil
       hasLost = false  // What was delivered and lost was so in a run that is over.
       logger.notice("the log is kept here again")
-      inbox.post([.regained(epochs)], freeing: 0)
+      inbox.post([.regained(epochs, term: session.term)], freeing: 0)
       outbox?.regained()
     } catch {
       logger.error("the lease was taken, and the log could not be begun: \(error)")

@@ -44,7 +44,7 @@ enum WriterOutcome: Sendable {
   /// Another broker keeps the channels. The writer takes no entries until the store has told it to resume.
   case lost
   /// The channels are this store's again.
-  case regained(EpochParts)
+  case regained(EpochParts, term: UInt64)
   /// Backends have committed these to the outbox.
   case outbox([OutboxMessage])
   /// The rows are gone, or the disk refused.

@@ -23,7 +23,36 @@ extension Settings {
       }
     }
 
+    /// One of the brokers that a gateway reaches.
+    public struct Broker: Sendable, Equatable {
+      public let endpoint: String
+      /// Empty: the link is not encrypted.
+      public let serverPublicKey: String
+
+      static let names = ["endpoint", "server_public_key"]
+
+      init(_ object: [String: String]) {
+        endpoint = object["endpoint"] ?? ""
+        serverPublicKey = object["server_public_key"] ?? ""
+      }
+
+      static func fault(_ broker: Broker) -> String? {
+        guard let address = ZeroMQEndpoint(broker.endpoint), !address.isInProcess, !broker.endpoint.hasSuffix(":*") else {
+          return "has a broker with the endpoint \(SettingKey.quote(broker.endpoint)); write ipc://file or tcp://address:port"
+        }
+        if !broker.serverPublicKey.isEmpty, let fault = SettingFaults.ofCurveKey(broker.serverPublicKey) {
+          return "has a broker whose server_public_key \(fault)"
+        }
+        if broker.serverPublicKey.isEmpty, !address.isLocal {
+          return "has the broker \(SettingKey.quote(broker.endpoint)), which other machines reach, without server_public_key; make "
+            + "keys with 'fanfare config curve FILE'"
+        }
+        return nil
+      }
+    }
+
     @Setting public var endpoint: String
+    @Setting public var brokers: [Broker]
     @Setting public var heartbeatInterval: Duration
     public let curve: Curve
 
@@ -32,6 +61,10 @@ extension Settings {
         "endpoint", "ipc://data/backbone.ipc",
         "Where a broker and gateways in processes of their own meet: ipc://file or tcp://address:port. With inproc://name, serve puts libzmq between its two halves, which otherwise hand each other their messages as they are.",
         rule: { ZeroMQEndpoint($0) == nil ? ZeroMQEndpoint.advice($0) : nil })
+      _brokers = declare.objects(
+        "brokers", with: Broker.names,
+        "Brokers of which one has the channels, in place of endpoint and of curve.server_public_key; for gateways. See SCALING.md.",
+        of: Broker.init, fault: Broker.fault)
       _heartbeatInterval = declare.duration(
         "heartbeat_interval", .seconds(1), in: .milliseconds(100) ... .minutes(1),
         "Time between signs of life on the link.")

@@ -144,7 +144,7 @@ public enum LinkBody: Sendable, Equatable {
 /// The first message of a session, in which a gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
-  public static let protocolVersion: UInt8 = 8
+  public static let protocolVersion: UInt8 = 9
 
   /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64
@@ -171,24 +171,30 @@ public struct LinkWelcome: Sendable, Equatable {
   /// Identifies the broker process: a number drawn at its start, which tells a broker that came back from one that was
   /// replaced.
   public var broker: UInt64
+  /// The number of the lease under which the broker has the channels: of two brokers that welcome a gateway, the one with
+  /// the higher term has them. 0: the log can have no other broker.
+  public var term: UInt64
   /// Bytes that may be under way to the gateway, which reports what it has worked off often enough for that.
   public var windowBytes: UInt64
 
-  public init(broker: UInt64, windowBytes: UInt64 = .max) {
+  public init(broker: UInt64, term: UInt64 = 0, windowBytes: UInt64 = .max) {
     self.broker = broker
+    self.term = term
     self.windowBytes = windowBytes
   }
 
   public var bytes: [UInt8] {
     var sink: [UInt8] = []
     sink.write(fixed: broker)
+    sink.write(term)
     sink.write(windowBytes)
     return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
     var reader = ByteReader(bytes)
-    self.init(broker: try reader.readFixed(), windowBytes: try reader.readNumber())
+    self.init(
+      broker: try reader.readFixed(), term: try reader.readNumber(), windowBytes: try reader.readNumber())
     try reader.requireEnd()
   }
 }

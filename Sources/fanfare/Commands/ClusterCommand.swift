@@ -41,10 +41,10 @@ extension ClusterStatus {
   fileprivate var lines: [String] {
     var lines: [String] = []
     if let owner {
-      let lease =
-        owner.millisecondsLeft > 0
-        ? "renewed within \(owner.millisecondsLeft) ms" : "over since \(-owner.millisecondsLeft) ms: the broker hangs, or is gone"
-      lines.append("owner     \(owner.name): \(shards) shards, epoch \(owner.epoch) since \(owner.since), lease \(lease)")
+      let left = owner.millisecondsLeft
+      let lease = left > 0 ? "renewed within \(left) ms" : "over since \(-left) ms: the broker hangs, or is gone"
+      lines.append(
+        "owner     \(owner.name): \(shards) shards, epoch \(owner.epoch) since \(owner.since), lease \(lease)")
     } else {
       lines.append("owner     none: no broker has the log")
     }

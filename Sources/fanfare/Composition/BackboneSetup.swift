@@ -1,5 +1,6 @@
 import Auth
 import Foundation
+import Gateway
 import Settings
 import ZeroMQ
 
@@ -7,7 +8,7 @@ import ZeroMQ
 enum BackboneSetup {
   enum Keys {
     case broker(Curve.SecretKey, clients: Set<Curve.PublicKey>)
-    case gateway(Curve.KeyPair, server: Curve.PublicKey)
+    case gateway(Curve.KeyPair, server: Curve.PublicKey?)
   }
 
   /// The CURVE keys of this process's end of the backbone; nil where the settings name none.
@@ -21,15 +22,32 @@ enum BackboneSetup {
         let clients = try curve.clientPublicKeys.map { (text) throws(ZeroMQError) in try Curve.PublicKey(z85: text) }
         return .broker(try secretKey(in: curve.serverSecretKeyFile), clients: Set(clients))
       case .gateway:
-        if curve.serverPublicKey.isEmpty { return nil }
+        if curve.clientSecretKeyFile.isEmpty { return nil }
         let secret = try secretKey(in: curve.clientSecretKeyFile)
         let keys = Curve.KeyPair(publicKey: try secret.publicKey, secretKey: secret)
-        return .gateway(keys, server: try Curve.PublicKey(z85: curve.serverPublicKey))
+        let server = curve.serverPublicKey
+        return .gateway(keys, server: server.isEmpty ? nil : try Curve.PublicKey(z85: server))
       }
     } catch let error as ZeroMQError {
       throw Complaint(
         "a CURVE key of the backbone cannot be used: \(error). Keys have 40 characters of Z85; make a pair with "
           + "'fanfare config curve FILE'")
+    }
+  }
+
+  /// Where the gateway reaches its brokers.
+  static func brokers(for settings: Settings, _ curve: Keys?) throws -> [GatewayEndpoint] {
+    guard case .gateway(let keys, let server) = curve else {
+      let addresses = settings.backbone.brokers.map(\.endpoint)
+      return (addresses.isEmpty ? [settings.backbone.endpoint] : addresses).map { GatewayEndpoint($0) }
+    }
+    if settings.backbone.brokers.isEmpty {
+      return [GatewayEndpoint(settings.backbone.endpoint, curve: server.map { .client(keys, server: $0) })]
+    }
+    return try settings.backbone.brokers.map { broker in
+      let key = broker.serverPublicKey
+      let server = key.isEmpty ? nil : try Curve.PublicKey(z85: key)
+      return GatewayEndpoint(broker.endpoint, curve: server.map { .client(keys, server: $0) })
     }
   }
 

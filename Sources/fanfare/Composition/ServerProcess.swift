@@ -197,9 +197,7 @@ struct ServerProcess: Service {
         participants.append(broker)
       }
       if let gateway {
-        var endpoint = GatewayEndpoint(settings.backbone.endpoint)
-        if let curve, case .gateway(let keys, let server) = curve { endpoint.curve = .client(keys, server: server) }
-        let link = pipe.map(BackbonePipe.memory) ?? .socket(endpoint, context)
+        let link = try pipe.map(BackbonePipe.memory) ?? .sockets(BackboneSetup.brokers(for: settings, curve), context)
         participants.append(try gateway.makeLink(over: link, loop: loop))
       }
       return participants

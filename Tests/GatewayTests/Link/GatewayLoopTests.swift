@@ -69,7 +69,7 @@ private final class LoopScene: Sendable {
         return [
           try GatewayBackbone(
             link: GatewayLink(configuration: configuration),
-            pipe: .socket(GatewayEndpoint(endpoint), Context()),
+            pipe: .sockets([GatewayEndpoint(endpoint)], Context()),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
             loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(),
             discardPictures: { [self] in discard($0) }, linkOpened: {}, linkIs: { _ in },

@@ -72,6 +72,17 @@ final class LinkScene {
     perform { link.receive(message, at: now, into: &$0) }
   }
 
+  /// What one of several brokers sends in the session.
+  func receive(_ body: LinkBody, from broker: Int, number: UInt64, session: UInt64? = nil) {
+    let message = LinkMessage(session: session ?? self.session, sequence: number, body: body)
+    perform { link.receive(message, from: broker, at: now, into: &$0) }
+  }
+
+  func welcome(by broker: Int, term: UInt64, session: UInt64? = nil) {
+    receive(
+      .welcome(LinkWelcome(broker: UInt64(broker), term: term)), from: broker, number: 0, session: session)
+  }
+
   func welcome() { receive(.welcome(LinkWelcome(broker: 1))) }
   func answer(_ id: UInt64, _ response: BrokerResponse) { receive(.reply(LinkReply(id: id, response: response))) }
 

@@ -195,7 +195,7 @@ final class Deployment: Sendable {
   /// Times that no test here is about are long: a machine that stands still for a while is no fault of the server's.
   /// Floods of one client are what many of them are about, so how fast clients may go is not limited either.
   /// But a request must not wait for longer than the broker knows what it has done: a minute.
-  private static func configuration(adding more: String) -> String {
+  static func configuration(adding more: String) -> String {
     let namespaces = ["mem": "memory", "rel": "relaxed", "dur": "durable"].map { name, durability in
       """
       {"name":"\(name)","durability":"\(durability)","history_size":100000,"history_ttl":"1h","force_recovery":true,

@@ -85,6 +85,7 @@ final class SimulatedGateway {
   private func perform(_ effect: GatewayLinkEffect) {
     switch effect {
     case .send(let message): toBroker.append(carry(message))
+    case .greet: break  // Only where there are several brokers.
     case .answer(let source, let response):
       if let publishing = publishing.removeValue(forKey: source) { heard.append((publishing, response)) }
       if response == .tooLarge { tooLarge += 1 }

@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Three brokers on one log, and two gateways that follow whichever has it.
+@Suite("Several brokers", .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), .ownThread)
+struct ClusterTests {
+  private static let channel = "dur:fire"
+
+  /// What happens to the broker that has the log.
+  private enum Trouble: CaseIterable {
+    /// Its process is gone, without a word.
+    case killed
+    /// It is told to end.
+    case ended
+    /// It stands still, and comes back when another one has taken over.
+    case paused
+  }
+
+  @Test("Whatever becomes of the broker that has the log: each publication once and in order, for all connected")
+  func underFire() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+    let rounds = environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 9
+    print("brokers under fire: FIRE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    try await Cluster.with(brokers: 3) { cluster in
+      let subscriber = try await cluster.client("sub", at: "a")
+      try await subscriber.subscribe(Self.channel)
+      let publishers = [try await cluster.client("w0", at: "a"), try await cluster.client("w1", at: "b")]
+      let record = FireRecord()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        defer { record.end() }
+        for (index, peer) in publishers.enumerated() {
+          group.addTask { await record.pipeline("w\(index)", to: Self.channel, over: peer) }
+        }
+        // Each trouble as often as the others, in an order of the seed's.
+        let troubles = (0..<rounds).map { Trouble.allCases[$0 % Trouble.allCases.count] }.shuffled(using: &random)
+        for (round, trouble) in troubles.enumerated() {
+          let before = record.acknowledgements
+          let some = Int.random(in: 0...150, using: &random)
+          let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: some) }
+          try #require(goesOn, "round \(round), seed \(seed): \(record.account(since: before))")
+          try await follow(trouble, cluster, record, "round \(round), seed \(seed)")
+        }
+        let before = record.acknowledgements
+        #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 100) })
+        record.end()
+        try await group.waitForAll()
+      }
+      let history = try await cluster.history(Self.channel)
+      let faults = record.faults(in: history)
+      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
+      #expect(record.refused.isEmpty, "a change of brokers is no error: \(record.refused.prefix(5))")
+      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
+      let seen = subscriber.publications(Self.channel)
+      let isWhole = seen.map(\.data) == history
+      #expect(isWhole, "seed \(seed): \(seen.count) seen, \(history.count) kept")
+      let isContiguous = seen.compactMap(\.offset) == (0..<seen.count).map { UInt64($0) + 1 }
+      #expect(isContiguous)
+      #expect(subscriber.events(Self.channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
+      #expect(([subscriber] + publishers).allSatisfy { $0.socket.closing == nil })
+      // The database has seen as many owners as there were changes, and one more.
+      let owners = try cluster.ask("SELECT owner FROM leases ORDER BY epoch")
+      #expect(owners.count == rounds + 1 && zip(owners, owners.dropFirst()).allSatisfy { $0 != $1 }, "\(owners)")
+      print("brokers under fire: \(history.count) publications over \(rounds) changes, all there once and in order")
+    }
+  }
+
+  /// Lets the trouble happen, waits until another broker serves, and puts the former one in line behind it.
+  private func follow(_ trouble: Trouble, _ cluster: Cluster, _ record: FireRecord, _ what: String) async throws {
+    let former = try await cluster.owner()
+    let process = cluster.process(former)
+    let begun = ContinuousClock.now
+    switch trouble {
+    case .killed: process.signal(SIGKILL)
+    case .ended: process.signal(SIGTERM)
+    case .paused: process.signal(SIGSTOP)
+    }
+    let isFollowed = await eventually(within: .seconds(60)) {
+      (try? cluster.ask("SELECT owner FROM shards WHERE shard = 0"))?.first?
+        .hasSuffix("process \(process.identifier)") == false
+    }
+    try #require(isFollowed, "\(what): nobody has followed the broker that was \(trouble)")
+    let before = record.acknowledgements
+    let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 1) }
+    try #require(goesOn, "\(what), \(trouble): \(record.account(since: before))")
+    print("brokers under fire: a broker was \(trouble), and publications went on after \(ContinuousClock.now - begun)")
+    if trouble == .paused {
+      process.signal(SIGCONT)
+      let notices = await eventually(within: .seconds(60)) {
+        cluster.errorOutput(of: former).contains("another broker keeps the log now")
+      }
+      #expect(notices, "\(what): it takes itself for the owner still")
+    } else {
+      #expect(await eventually(within: .seconds(60)) { !process.isRunning })
+      try cluster.begin(again: former)
+    }
+  }
+
+  @Test("Gateways say which broker they are with, and how often they have changed")
+  func told() async throws {
+    try await Cluster.with(brokers: 2) { cluster in
+      let ann = try await cluster.client("ann", at: "a")
+      try await ann.subscribe("dur:room")
+      try await ann.publish("first", to: "dur:room")
+      let first = try await cluster.owner()
+      cluster.process(first).signal(SIGKILL)
+      try await ann.publish("second", to: "dur:room")
+      #expect(await eventually { ann.data("dur:room") == ["first", "second"] })
+      let gateway = try #require(cluster.gateway("a"))
+      let said = "broker=ipc://\(cluster.directory.path)/b\(1 - first).ipc"
+      #expect(await eventually { gateway.errorOutput.contains(said) }, "\(gateway.errorOutput.suffix(2000))")
+      let port = try #require(gateway.endpoints.admin.flatMap(URL.init(string:))?.port)
+      let page = try HTTPExchange(port: port).ask("GET", "/metrics", "Connection: close\r\n").text
+      #expect(page.contains("fanfare_gateway_link_moves_total 1"), "\(page)")
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import Auth
+import Foundation
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+/// Brokers that share one log in PostgreSQL, of which one has it and the others stand in line; and two gateways that reach
+/// all of them.
+final class Cluster: Sendable {
+  /// A broker's process. While it stands in line it listens at nothing.
+  private struct Broker {
+    var process: ChildProcess
+    var errors: URL
+  }
+
+  let directory: URL
+  private let minter: TokenMinter
+  private let settings: [String]
+  private let configuration: URL
+  private let database: Mutex<OwnConnection>
+  private let brokers = Mutex<[Broker]>([])
+  private let gateways = Mutex<[String: FanfareProcess]>([:])
+
+  /// Unchecked: whoever holds the lock uses it.
+  private struct OwnConnection: @unchecked Sendable {
+    let connection: Connection
+  }
+
+  private init(in directory: URL) throws {
+    self.directory = directory
+    minter = try TokenMinter(hmacSecret: Deployment.secret)
+    configuration = directory.appendingPathComponent("fanfare.json")
+    let engine = try Engine.postgres.settings()
+    settings =
+      engine + [
+        "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h", "backbone.heartbeat_interval=200ms",
+      ]
+    let connection = try Connection(
+      ConnectionParameters(PostgresServer.shared().connection, applicationName: "test"))
+    let schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
+    try connection.run(script: "SET search_path TO \(schema), pg_catalog")
+    database = Mutex(OwnConnection(connection: connection))
+  }
+
+  static func with(brokers count: Int, _ body: (Cluster) async throws -> Void) async throws {
+    await Turn.shared.take()
+    defer { Turn.shared.giveBack() }
+    try await withTemporaryFolder { directory in
+      let cluster = try Cluster(in: directory)
+      do {
+        try await cluster.start(count)
+        try await body(cluster)
+      } catch {
+        cluster.tellLastWords()
+        await cluster.end()
+        throw error
+      }
+      await cluster.end()
+    }
+  }
+
+  private func endpoint(_ number: Int) -> String { "ipc://\(directory.path)/b\(number).ipc" }
+
+  private func start(_ count: Int) async throws {
+    try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
+    for number in 0..<count {
+      let broker = try begin(number)
+      brokers.withLock { $0.append(broker) }
+      // The first one makes the tables, and has the log.
+      if number == 0 { _ = try await owner() }
+    }
+    let list = (0..<count).map { #"{"endpoint":"\#(endpoint($0))"}"# }.joined(separator: ",")
+    for name in ["a", "b"] {
+      let gateway = try await FanfareProcess(
+        .gateway, in: directory.appendingPathComponent(name), configuration: configuration,
+        settings: settings + ["backbone.brokers=[\(list)]"])
+      gateways.withLock { $0[name] = gateway }
+    }
+  }
+
+  private func begin(_ number: Int) throws -> Broker {
+    let folder = directory.appendingPathComponent("broker\(number)")
+    try? FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let errors = directory.appendingPathComponent("broker\(number)-\(UUID().uuidString).txt")
+    let all = ["data.directory=\(folder.path)", "admin.port=0", "backbone.endpoint=\(endpoint(number))"] + settings
+    let process = try ChildProcess(
+      ServerProcess.executable(), ["broker", "--config", configuration.path] + all.flatMap { ["--set", $0] },
+      environment: ChildProcess.fanfareEnvironment, errors: errors)
+    return Broker(process: process, errors: errors)
+  }
+
+  private func end() async {
+    for gateway in gateways.withLock({ Array($0.values) }) { await gateway.kill() }
+    let all = brokers.withLock { $0.map(\.process) }
+    for process in all { process.signal(SIGKILL) }
+    _ = await eventually(within: .seconds(60)) { all.allSatisfy { !$0.isRunning } }
+  }
+
+  private func tellLastWords() {
+    for (number, broker) in brokers.withLock({ $0 }).enumerated() {
+      let said = (try? String(contentsOf: broker.errors, encoding: .utf8)) ?? ""
+      Issue.record("broker \(number) \(broker.process.isRunning ? "runs" : "had ended") and said: \(said.suffix(1500))")
+    }
+    for (name, gateway) in gateways.withLock({ $0 }) {
+      Issue.record("gateway \(name) said at last: \(gateway.errorOutput.suffix(1500))")
+    }
+  }
+
+  // MARK: Brokers
+
+  /// Who has the log, as the log's own table says.
+  func owner() async throws -> Int {
+    let found = Mutex<Int?>(nil)
+    let isKnown = await eventually(within: .seconds(60)) { [self] in
+      guard let text = try? ask("SELECT owner FROM shards WHERE shard = 0").first else { return false }
+      let number = brokers.withLock { brokers in
+        brokers.firstIndex { text.hasSuffix("process \($0.process.identifier)") && $0.process.isRunning }
+      }
+      found.withLock { $0 = number }
+      return number != nil
+    }
+    guard isKnown, let number = found.withLock({ $0 }) else { throw Failure("nobody has the log") }
+    return number
+  }
+
+  func process(_ number: Int) -> ChildProcess { brokers.withLock { $0[number].process } }
+
+  func errorOutput(of number: Int) -> String {
+    (try? String(contentsOf: brokers.withLock { $0[number].errors }, encoding: .utf8)) ?? ""
+  }
+
+  /// Starts a broker again that has ended: it stands in line.
+  func begin(again number: Int) throws {
+    let broker = try begin(number)
+    brokers.withLock { $0[number] = broker }
+  }
+
+  /// The first column of what the statement finds.
+  func ask(_ statement: String) throws -> [String] {
+    try database.withLock { database in
+      let rows = try database.connection.query(statement)
+      return (0..<rows.count).map { rows.text($0, 0) }
+    }
+  }
+
+  // MARK: Clients
+
+  func client(_ user: String, at gateway: String) async throws -> Peer {
+    guard let process = gateways.withLock({ $0[gateway] }) else { throw Failure("there is no gateway \(gateway)") }
+    let peer = try Peer(process.endpoints.websocket ?? "")
+    try await peer.connect(token: minter.connectionToken(user: user, expiresIn: 3600), subs: [:], name: "test")
+    return peer
+  }
+
+  func gateway(_ name: String) -> FanfareProcess? { gateways.withLock { $0[name] } }
+
+  /// The history of a channel, whole, as the broker that has the log tells it.
+  func history(_ channel: String) async throws -> [String] {
+    let file = directory.appendingPathComponent("broker\(try await owner())/endpoints.json")
+    let listens = await eventually(within: .seconds(60)) { FileManager.default.fileExists(atPath: file.path) }
+    guard listens else { throw Failure("the owner does not listen") }
+    let endpoints = try JSONDecoder().decode(FanfareProcess.Endpoints.self, from: Data(contentsOf: file))
+    return try await Service(endpoints.commands ?? "").wholeHistory(channel).map(\.data)
+  }
+}
