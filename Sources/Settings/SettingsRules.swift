@@ -211,7 +211,9 @@ struct SettingsRules {
     case (true, false):
       report(curve.$clientSecretKeyFile, "is set, but \(curve.$serverPublicKey) is not; a gateway needs both")
     case (false, true) where curve.serverPublicKey.isEmpty:
-      report(settings.backbone.$brokers, "has a server_public_key, but \(curve.$clientSecretKeyFile) is not set; a gateway needs both")
+      report(
+        settings.backbone.$brokers,
+        "has a server_public_key, but \(curve.$clientSecretKeyFile) is not set; a gateway needs both")
     case (false, true):
       report(curve.$serverPublicKey, "is set, but \(curve.$clientSecretKeyFile) is not; a gateway needs both")
     default: break
@@ -225,7 +227,9 @@ struct SettingsRules {
     default: break
     }
     if !brokers.isEmpty, !curve.serverPublicKey.isEmpty {
-      report(curve.$serverPublicKey, "is set beside \(settings.backbone.$brokers); give each of the brokers its server_public_key")
+      report(
+        curve.$serverPublicKey,
+        "is set beside \(settings.backbone.$brokers); give each of the brokers its server_public_key")
     }
     if brokers.count > 16 { report(settings.backbone.$brokers, "has more than 16 brokers; leave some out") }
     if Set(brokers.map(\.endpoint)).count < brokers.count {

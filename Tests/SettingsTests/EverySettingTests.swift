@@ -35,7 +35,10 @@ private enum Declared {
       case .string: texts.map { .string($0) }
       case .strings: texts.map { .strings([$0]) }
       case .objects(let names):
-        texts.map { text in .objects([Dictionary(names.map { ($0, text) }, uniquingKeysWith: { $1 })]) }
+        // All members, or the first alone, where they do not take the same texts.
+        texts.flatMap { text in
+          [names, [names[0]]].map { .objects([Dictionary($0.map { ($0, text) }, uniquingKeysWith: { $1 })]) }
+        }
       }
     return candidates.filter { $0 != key.standard }
   }

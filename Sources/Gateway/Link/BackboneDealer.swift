@@ -21,8 +21,8 @@ final class BackboneDealer {
     options.sendHighWaterMark = 0
     options.receiveHighWaterMark = 0
     options.maxMessageBytes = 64 << 20
-    options.reconnectIntervalMilliseconds = 20
     // A broker that takes over begins to listen when it does so, and is waited for.
+    options.reconnectIntervalMilliseconds = isAlone ? 20 : 10
     options.reconnectIntervalMaxMilliseconds = isAlone ? 500 : 0
     options.curve = endpoint.curve
     address = endpoint.address

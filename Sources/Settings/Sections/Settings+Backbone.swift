@@ -37,15 +37,15 @@ extension Settings {
       }
 
       static func fault(_ broker: Broker) -> String? {
-        guard let address = ZeroMQEndpoint(broker.endpoint), !address.isInProcess, !broker.endpoint.hasSuffix(":*") else {
-          return "has a broker with the endpoint \(SettingKey.quote(broker.endpoint)); write ipc://file or tcp://address:port"
-        }
+        let name = SettingKey.quote(broker.endpoint)
+        guard let address = ZeroMQEndpoint(broker.endpoint), !address.isInProcess, !broker.endpoint.hasSuffix(":*")
+        else { return "has a broker with the endpoint \(name); write ipc://file or tcp://address:port" }
         if !broker.serverPublicKey.isEmpty, let fault = SettingFaults.ofCurveKey(broker.serverPublicKey) {
           return "has a broker whose server_public_key \(fault)"
         }
         if broker.serverPublicKey.isEmpty, !address.isLocal {
-          return "has the broker \(SettingKey.quote(broker.endpoint)), which other machines reach, without server_public_key; make "
-            + "keys with 'fanfare config curve FILE'"
+          return "has the broker \(name), which other machines reach, without server_public_key; make keys with 'fanfare "
+            + "config curve FILE'"
         }
         return nil
       }
