@@ -98,6 +98,85 @@ struct ClusterTests {
     }
   }
 
+  /// A network that fails, between two of the cluster's processes.
+  private struct Fault: CustomStringConvertible {
+    enum Place: CaseIterable { case database, linkA, linkB }
+
+    let place: Place
+    let broker: Int
+    /// Nil: what goes through it is cut once.
+    let mode: SocketProxy.Mode?
+    let milliseconds: Int
+
+    init(brokers: Int, using random: inout SeededGenerator) {
+      place = Place.allCases.randomElement(using: &random) ?? .database
+      broker = .random(in: 0..<brokers, using: &random)
+      mode = [nil, .paused, .deaf, .mute, .slow].randomElement(using: &random) ?? nil
+      milliseconds = .random(in: 50...4000, using: &random)
+    }
+
+    var description: String { "\(place) of broker \(broker) \(mode.map { "\($0) for \(milliseconds) ms" } ?? "cut")" }
+  }
+
+  @Test("Whatever becomes of the ways between brokers, gateways and database: once and in order")
+  func faultyNetwork() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+    let rounds = environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 8
+    print("faulty network: FIRE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    try await Cluster.with(brokers: 3) { cluster in
+      let subscriber = try await cluster.client("sub", at: "a")
+      try await subscriber.subscribe(Self.channel)
+      let publishers = [try await cluster.client("w0", at: "a"), try await cluster.client("w1", at: "b")]
+      let record = FireRecord()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        defer { record.end() }
+        for (index, peer) in publishers.enumerated() {
+          group.addTask { await record.pipeline("w\(index)", to: Self.channel, over: peer) }
+        }
+        for round in 0..<rounds {
+          let fault = Fault(brokers: 3, using: &random)
+          let proxy =
+            switch fault.place {
+            case .database: cluster.database(of: fault.broker)
+            case .linkA: try cluster.link(from: "a", to: fault.broker)
+            case .linkB: try cluster.link(from: "b", to: fault.broker)
+            }
+          if let mode = fault.mode {
+            proxy.set(mode)
+            // Whether anything is published meanwhile depends on whom it befalls; it is no more than a length of time.
+            let end = ContinuousClock.now + .milliseconds(fault.milliseconds)
+            _ = await eventually(within: .seconds(60)) { ContinuousClock.now >= end }
+            // Where bytes were dropped, what follows them must not pass: no network tears a stream.
+            if mode == .deaf || mode == .mute { proxy.cut() }
+            proxy.set(.open)
+          } else {
+            proxy.cut()
+          }
+          let before = record.acknowledgements
+          let goesOn = await eventually(within: .seconds(90)) { record.hasProgress(since: before, by: 50) }
+          try #require(goesOn, "round \(round), \(fault), seed \(seed): \(record.account(since: before))")
+        }
+        record.end()
+        try await group.waitForAll()
+      }
+      let history = try await cluster.history(Self.channel)
+      let faults = record.faults(in: history)
+      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
+      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
+      let seen = subscriber.publications(Self.channel)
+      let isWhole = seen.map(\.data) == history
+      #expect(isWhole, "seed \(seed): \(seen.count) seen, \(history.count) kept")
+      #expect(subscriber.events(Self.channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
+      #expect(([subscriber] + publishers).allSatisfy { $0.socket.closing == nil })
+      let owners = try cluster.ask("SELECT count(*)::text FROM leases").first ?? ""
+      print(
+        "faulty network: \(history.count) publications over \(rounds) faults and \(owners) owners, \(record.refused.count) "
+          + "refused, all there once and in order")
+    }
+  }
+
   @Test("Gateways say which broker they are with, and how often they have changed")
   func told() async throws {
     try await Cluster.with(brokers: 2) { cluster in
@@ -109,7 +188,7 @@ struct ClusterTests {
       try await ann.publish("second", to: "dur:room")
       #expect(await eventually { ann.data("dur:room") == ["first", "second"] })
       let gateway = try #require(cluster.gateway("a"))
-      let said = "broker=ipc://\(cluster.directory.path)/b\(1 - first).ipc"
+      let said = "broker=\(cluster.endpoint(of: 1 - first, from: "a"))"
       #expect(await eventually { gateway.errorOutput.contains(said) }, "\(gateway.errorOutput.suffix(2000))")
       let port = try #require(gateway.endpoints.admin.flatMap(URL.init(string:))?.port)
       let page = try HTTPExchange(port: port).ask("GET", "/metrics", "Connection: close\r\n").text

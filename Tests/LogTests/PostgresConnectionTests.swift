@@ -15,7 +15,7 @@ struct PostgresConnectionTests {
 
   @Test("A connection that breaks before or after the commit: what was in flight is there once, and acknowledged once")
   func inFlight() throws {
-    for mode in [PostgresProxy.Mode.deaf, .mute] {
+    for mode in [SocketProxy.Mode.deaf, .mute] {
       let proxy = try PostgresProxy()
       defer { proxy.close() }
       // Ten transactions, four of them on their way at a time.

@@ -60,6 +60,36 @@ struct PostgresLeaseTests {
     #expect(found == StreamPosition(epoch: position.epoch, offset: 3))
   }
 
+  @Test("A newer broker in line leaves the schema as the older one needs it that has the lease, until it has it itself")
+  func olderOwner() throws {
+    let schema = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
+    var options = PostgresStore.Options(connection: try PostgresServer.shared().connection, schema: schema)
+    options.owner = "older"
+    let database = try options.server()
+    let older = try PostgresServer.shared().connect()
+    try older.run(
+      script: """
+        CREATE SCHEMA \(schema); SET search_path TO \(schema), pg_catalog; CREATE TABLE version (version bigint NOT NULL);
+        INSERT INTO version VALUES (1);
+        """)
+    try older.run(script: PostgresSchema.migrations[0])
+    _ = try PostgresLease.take(older, of: database, owner: "older", life: 600_000)
+    let (lines, outcome) = (LogLines(), Outcome())
+    Thread.detachNewThread {
+      let newer = try? PostgresSubject(schema: schema, logger: Logger(label: "test") { _ in lines })
+      newer?.store.close()
+      outcome.hasBegun.withLock { $0 = newer != nil }
+    }
+    try eventually { lines.all.contains { $0.contains("this one waits until that has ended") } }
+    #expect(try older.query("SELECT version FROM version").int(0, 0) == 1)
+    older.close()
+    try eventually { outcome.hasBegun.withLock { $0 } != nil }
+    #expect(outcome.hasBegun.withLock { $0 } == true)
+    let other = try PostgresServer.shared().connect()
+    let version = try other.query("SELECT version FROM \(schema).version").int(0, 0)
+    #expect(version == Int64(PostgresSchema.migrations.count))
+  }
+
   @Test("A broker that waits for the log outlives its connection to the server")
   func waiting() throws {
     let first = try PostgresSubject { $0.owner = "one" }

@@ -46,8 +46,17 @@ struct PostgresDatabase: Sendable {
     return Int64(bitPattern: hash)
   }
 
-  /// Makes the schema, or brings it up to date. Several brokers may do so at once.
+  /// Makes the schema where there is none, as its first version: what a lease needs. Several brokers may do so at once.
+  ///
+  /// - Throws: where the schema is newer than this broker.
+  func prepare(_ connection: Connection) throws { try migrate(connection, through: 1) }
+
+  /// Brings the schema up to date. Only who has the lease may do so: an older broker that had it could not append any more.
   func migrate(_ connection: Connection) throws {
+    try migrate(connection, through: PostgresSchema.migrations.count)
+  }
+
+  private func migrate(_ connection: Connection, through newest: Int) throws {
     let key = lockKey("migration")
     _ = try connection.query("SELECT pg_advisory_lock($1)", [.int(key)], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [.int(key)]) }
@@ -60,7 +69,7 @@ struct PostgresDatabase: Sendable {
     }
     let version = Int(try connection.query("SELECT version FROM version", within: patience).int(0, 0))
     if version > PostgresSchema.migrations.count { throw PostgresStartError.newerSchema(schema) }
-    for (index, script) in PostgresSchema.migrations.enumerated().dropFirst(version) {
+    for (index, script) in PostgresSchema.migrations.enumerated().prefix(newest).dropFirst(version) {
       // Statements of one script are one transaction.
       try connection.run(script: script + "\nUPDATE version SET version = \(index + 1)", within: 60)
     }

@@ -248,8 +248,11 @@ final class PostgresSession {
     let begun = uptime()
     do {
       let connection = try database.connect()
+      // A newer broker may have had it in between, whose schema this one does not know.
+      try database.prepare(connection)
       let taken = try PostgresLease.take(
         connection, of: database, owner: owner, life: life, after: self.taken.epoch)
+      try database.migrate(connection)
       self.connection = connection
       (self.taken, renewed, state) = (taken, begun, .owning)
       lease.extend(to: begun + life - margin)

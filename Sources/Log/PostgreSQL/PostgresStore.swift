@@ -166,6 +166,7 @@ public final class PostgresStore: TailedStore {
         let taken = try PostgresLease.take(
           connection, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
           waiting: holder == nil ? 0 : Self.lineMilliseconds)
+        try server.migrate(connection)
         return PostgresSession(
           connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
           begun: begun, lease: lease, uptime: options.uptime, logger: logger)
@@ -184,7 +185,7 @@ public final class PostgresStore: TailedStore {
     }
   }
 
-  /// A connection to a server that can keep the log, with its tables up to date.
+  /// A connection to a server that can keep the log, with the tables that a lease needs.
   private static func connection(to server: PostgresDatabase) throws -> Connection {
     let connection = try server.connect()
     if connection.serverVersion < minimumVersion * 10_000 {
@@ -194,7 +195,7 @@ public final class PostgresStore: TailedStore {
       "SELECT current_setting('transaction_read_only') = 'on'", within: server.patience
     ).bool(0, 0)
     if isReadOnly { throw PostgresStartError.readOnly(server.target) }
-    try server.migrate(connection)
+    try server.prepare(connection)
     return connection
   }
 

@@ -44,8 +44,8 @@ extension Settings {
           return "has a broker whose server_public_key \(fault)"
         }
         if broker.serverPublicKey.isEmpty, !address.isLocal {
-          return "has the broker \(name), which other machines reach, without server_public_key; make keys with 'fanfare "
-            + "config curve FILE'"
+          return "has the broker \(name), which other machines reach, without server_public_key; make keys with "
+            + "'fanfare config curve FILE'"
         }
         return nil
       }

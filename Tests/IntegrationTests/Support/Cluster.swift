@@ -19,6 +19,10 @@ final class Cluster: Sendable {
   private let settings: [String]
   private let configuration: URL
   private let database: Mutex<OwnConnection>
+  /// Each broker's way to the database.
+  private let databases: [PostgresProxy]
+  /// The way of each gateway to each broker, by the gateway's name.
+  private let links: [String: [SocketProxy]]
   private let brokers = Mutex<[Broker]>([])
   private let gateways = Mutex<[String: FanfareProcess]>([:])
 
@@ -27,8 +31,17 @@ final class Cluster: Sendable {
     let connection: Connection
   }
 
-  private init(in directory: URL) throws {
+  private init(in directory: URL, brokers count: Int) throws {
     self.directory = directory
+    databases = try (0..<count).map { _ in try PostgresProxy() }
+    links = try Dictionary(
+      uniqueKeysWithValues: ["a", "b"].map { name in
+        let proxies = try (0..<count).map { number in
+          try SocketProxy(
+            at: Self.endpoint(directory, "\(name)\(number)"), to: Self.endpoint(directory, "b\(number)"))
+        }
+        return (name, proxies)
+      })
     minter = try TokenMinter(hmacSecret: Deployment.secret)
     configuration = directory.appendingPathComponent("fanfare.json")
     let engine = try Engine.postgres.settings()
@@ -47,7 +60,7 @@ final class Cluster: Sendable {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     try await withTemporaryFolder { directory in
-      let cluster = try Cluster(in: directory)
+      let cluster = try Cluster(in: directory, brokers: count)
       do {
         try await cluster.start(count)
         try await body(cluster)
@@ -60,7 +73,13 @@ final class Cluster: Sendable {
     }
   }
 
-  private func endpoint(_ number: Int) -> String { "ipc://\(directory.path)/b\(number).ipc" }
+  /// The file of a socket.
+  private static func endpoint(_ directory: URL, _ name: String) -> String { "\(directory.path)/\(name).ipc" }
+
+  /// How a gateway reaches a broker.
+  func endpoint(of number: Int, from gateway: String) -> String {
+    "ipc://" + Self.endpoint(directory, "\(gateway)\(number)")
+  }
 
   private func start(_ count: Int) async throws {
     try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
@@ -70,8 +89,8 @@ final class Cluster: Sendable {
       // The first one makes the tables, and has the log.
       if number == 0 { _ = try await owner() }
     }
-    let list = (0..<count).map { #"{"endpoint":"\#(endpoint($0))"}"# }.joined(separator: ",")
     for name in ["a", "b"] {
+      let list = (0..<count).map { #"{"endpoint":"\#(endpoint(of: $0, from: name))"}"# }.joined(separator: ",")
       let gateway = try await FanfareProcess(
         .gateway, in: directory.appendingPathComponent(name), configuration: configuration,
         settings: settings + ["backbone.brokers=[\(list)]"])
@@ -84,7 +103,12 @@ final class Cluster: Sendable {
     try? FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let errors = directory.appendingPathComponent("broker\(number)-\(UUID().uuidString).txt")
-    let all = ["data.directory=\(folder.path)", "admin.port=0", "backbone.endpoint=\(endpoint(number))"] + settings
+    let all =
+      settings + [
+        "data.directory=\(folder.path)", "admin.port=0",
+        "backbone.endpoint=ipc://\(Self.endpoint(directory, "b\(number)"))",
+        "log.postgres.connection=\(databases[number].connection)",
+      ]
     let process = try ChildProcess(
       ServerProcess.executable(), ["broker", "--config", configuration.path] + all.flatMap { ["--set", $0] },
       environment: ChildProcess.fanfareEnvironment, errors: errors)
@@ -95,6 +119,8 @@ final class Cluster: Sendable {
     for gateway in gateways.withLock({ Array($0.values) }) { await gateway.kill() }
     let all = brokers.withLock { $0.map(\.process) }
     for process in all { process.signal(SIGKILL) }
+    for proxy in databases { proxy.close() }
+    for proxy in links.values.joined() { proxy.close() }
     _ = await eventually(within: .seconds(60)) { all.allSatisfy { !$0.isRunning } }
   }
 
@@ -124,6 +150,11 @@ final class Cluster: Sendable {
     guard isKnown, let number = found.withLock({ $0 }) else { throw Failure("nobody has the log") }
     return number
   }
+
+  /// The way of a broker to the database.
+  func database(of number: Int) -> SocketProxy { databases[number].socket }
+
+  func link(from gateway: String, to number: Int) throws -> SocketProxy { try #require(links[gateway]?[number]) }
 
   func process(_ number: Int) -> ChildProcess { brokers.withLock { $0[number].process } }
 

@@ -1,18 +1,19 @@
 import Foundation
 import Glibc
 import Synchronization
-import TestSupport
 
-/// Stands between a store and the server, on a UNIX socket in a folder of its own, and fails as a network does.
-final class PostgresProxy: Sendable {
-  enum Mode {
+/// Stands between a client and a server that meet on a UNIX socket, and fails as a network does.
+public final class SocketProxy: Sendable {
+  public enum Mode: CaseIterable, Sendable {
     case open
-    /// Nothing passes, and no connection ends: the broker is paused, or the network is gone.
+    /// Nothing passes, and no connection ends: a peer is paused, or the network is gone.
     case paused
     /// What the server sends is dropped: it does what it is told, and nobody learns of it.
     case deaf
-    /// What the store sends is dropped.
+    /// What the client sends is dropped.
     case mute
+    /// Everything takes a twentieth of a second longer.
+    case slow
   }
 
   private struct State {
@@ -24,15 +25,14 @@ final class PostgresProxy: Sendable {
   }
 
   private let state: Mutex<State>
-  private let folder: TemporaryFolder
   private let listener: Int32
 
-  /// - Parameter server: nil: that which the tests share.
-  init(to server: PostgresServer? = nil) throws {
-    folder = try TemporaryFolder()
-    state = Mutex(State(target: try (server ?? PostgresServer.shared()).socketPath))
+  /// - Parameters:
+  ///   - path: where clients connect.
+  ///   - target: where the server listens, or will listen. As long as it does not, connections end at once.
+  public init(at path: String, to target: String) throws {
+    state = Mutex(State(target: target))
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let path = folder.path + "/.s.PGSQL.5432"
     let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
     guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
     let thread = Thread { [self] in
@@ -45,26 +45,24 @@ final class PostgresProxy: Sendable {
     thread.start()
   }
 
-  var connection: String { "host=\(folder.path) user=fanfare dbname=postgres" }
+  public var droppedBytes: Int { state.withLock { $0.droppedBytes } }
 
-  var droppedBytes: Int { state.withLock { $0.droppedBytes } }
-
-  func set(_ mode: Mode) { state.withLock { $0.mode = mode } }
+  public func set(_ mode: Mode) { state.withLock { $0.mode = mode } }
 
   /// Leads to another server from now on, and ends all connections to the former one.
-  func lead(to server: PostgresServer) {
-    state.withLock { $0.target = server.socketPath }
+  public func lead(to target: String) {
+    state.withLock { $0.target = target }
     cut()
   }
 
   /// Ends all connections.
-  func cut() {
+  public func cut() {
     state.withLock { state in
       for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
     }
   }
 
-  func close() {
+  public func close() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))
     cut()
@@ -101,6 +99,7 @@ final class PostgresProxy: Sendable {
       let count = read(source, &buffer, buffer.count)
       if count <= 0 { return }
       while state.withLock({ $0.mode == .paused && !$0.isClosed }) { usleep(500) }
+      if state.withLock({ $0.mode == .slow }) { usleep(50_000) }
       let isDropped = state.withLock { state in
         guard state.mode == dropping else { return false }
         state.droppedBytes += count
