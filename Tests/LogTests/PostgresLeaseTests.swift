@@ -90,8 +90,8 @@ struct PostgresLeaseTests {
     #expect(version == Int64(PostgresSchema.migrations.count))
   }
 
-  @Test("A broker that waits for the log outlives its connection to the server")
-  func waiting() throws {
+  @Test("A broker that waits for the log outlives its connection to the server", arguments: [nil, SocketProxy.Mode.deaf])
+  func waiting(mode: SocketProxy.Mode?) throws {
     let first = try PostgresSubject { $0.owner = "one" }
     let proxy = try PostgresProxy()
     defer { proxy.close() }
@@ -104,6 +104,13 @@ struct PostgresLeaseTests {
     }
     let wait = "notice another broker keeps the log: this one waits until that has ended owner=one"
     try eventually { lines.all.contains(wait) }
+    if let mode {
+      let before = proxy.accepted
+      proxy.set(mode)
+      // It has given up the connection on which nothing came.
+      try eventually { proxy.accepted > before }
+      proxy.set(.open)
+    }
     proxy.cut()
     first.store.close()
     try eventually { outcome.hasBegun.withLock { $0 } != nil }

@@ -11,6 +11,7 @@ public final class PostgresProxy: Sendable {
   }
 
   public var connection: String { "host=\(folder.path) user=fanfare dbname=postgres" }
+  public var accepted: Int { socket.accepted }
   public var droppedBytes: Int { socket.droppedBytes }
 
   public func set(_ mode: SocketProxy.Mode) { socket.set(mode) }

@@ -20,6 +20,7 @@ public final class SocketProxy: Sendable {
     var mode = Mode.open
     var sockets: [Int32] = []
     var droppedBytes = 0
+    var accepted = 0
     var target: String
     var isClosed = false
   }
@@ -39,12 +40,15 @@ public final class SocketProxy: Sendable {
       while true {
         let client = accept(listener, nil, nil)
         if client < 0 { return }
+        state.withLock { $0.accepted += 1 }
         serve(client)
       }
     }
     thread.start()
   }
 
+  /// Connections that there have been.
+  public var accepted: Int { state.withLock { $0.accepted } }
   public var droppedBytes: Int { state.withLock { $0.droppedBytes } }
 
   public func set(_ mode: Mode) { state.withLock { $0.mode = mode } }

@@ -155,7 +155,7 @@ public final class PostgresStore: TailedStore {
   private static func session(
     on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger
   ) throws -> PostgresSession {
-    var connection = try connection(to: server)
+    var connection: Connection? = try connection(to: server)
     let deadline = options.uptime() + options.leaseWaitMilliseconds
     let known = folder?.mark?.epoch ?? 0
     var holder: String?
@@ -163,12 +163,14 @@ public final class PostgresStore: TailedStore {
       if options.isStopping() { throw PostgresStartError.stopped }
       let begun = options.uptime()
       do {
+        let open = try connection ?? self.connection(to: server)
+        connection = open
         let taken = try PostgresLease.take(
-          connection, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
+          open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
           waiting: holder == nil ? 0 : Self.lineMilliseconds)
-        try server.migrate(connection)
+        try server.migrate(open)
         return PostgresSession(
-          connection, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
+          open, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
           begun: begun, lease: lease, uptime: options.uptime, logger: logger)
       } catch PostgresLease.Fault.held(let owner, let until) {
         guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }
@@ -177,11 +179,21 @@ public final class PostgresStore: TailedStore {
             "another broker keeps the log: this one waits until that has ended", metadata: ["owner": "\(owner)"])
         }
         holder = owner
-      } catch let error as PostgresError where error.isLost && holder != nil && begun < deadline {
-        // The server was there before. A standby outlives a restart of it, or its replacement.
-        if let again = try? self.connection(to: server) { connection = again }
+      } catch where holder != nil && begun < deadline && isPassing(error) {
+        connection?.close()
+        connection = nil
         Thread.sleep(forTimeInterval: PostgresWriter.retakePause)
       }
+    }
+  }
+
+  /// Whether somebody in line outlives what has happened to the server, which was there before: a restart of it, or its
+  /// replacement.
+  private static func isPassing(_ error: any Error) -> Bool {
+    switch error {
+    case let error as PostgresError: error.isLost
+    case PostgresStartError.readOnly, PostgresStartError.unreachable: true
+    default: false
     }
   }
 
