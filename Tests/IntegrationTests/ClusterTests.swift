@@ -85,7 +85,10 @@ struct ClusterTests {
     let before = record.acknowledgements
     let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 1) }
     try #require(goesOn, "\(what), \(trouble): \(record.account(since: before))")
-    print("brokers under fire: a broker was \(trouble), and publications went on after \(ContinuousClock.now - begun)")
+    let pause = ContinuousClock.now - begun
+    print("brokers under fire: a broker was \(trouble), and publications went on after \(pause)")
+    // Whoever takes so long waits for something that nobody should: what all have said tells for what.
+    if pause > .seconds(10) { print(cluster.account) }
     if trouble == .paused {
       process.signal(SIGCONT)
       let notices = await eventually(within: .seconds(60)) {

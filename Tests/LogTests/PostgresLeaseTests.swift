@@ -90,7 +90,8 @@ struct PostgresLeaseTests {
     #expect(version == Int64(PostgresSchema.migrations.count))
   }
 
-  @Test("A broker that waits for the log outlives its connection to the server", arguments: [nil, SocketProxy.Mode.deaf])
+  @Test(
+    "A broker that waits for the log outlives its connection to the server", arguments: [nil, SocketProxy.Mode.deaf])
   func waiting(mode: SocketProxy.Mode?) throws {
     let first = try PostgresSubject { $0.owner = "one" }
     let proxy = try PostgresProxy()

@@ -123,14 +123,19 @@ struct PostgresLease {
     return isOurs
   }
 
-  /// Ends the session that has the lock. The server shows a lock's number as two halves.
+  /// Ends the session that has the lock, where it is the one of the lease that is over, or has done nothing for a second:
+  /// another one in line may have got the lock just now, and be about to take the lease. The server shows a lock's number
+  /// as two halves.
   private static func endHolder(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) {
     let key = UInt64(bitPattern: database.lockKey("lease"))
     _ = try connection.query(
       """
-      SELECT pg_terminate_backend(pid) FROM pg_locks
-      WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+      WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+        AND l.classid::bigint = $1 AND l.objid::bigint = $2
+        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND (l.pid = (SELECT pid FROM shards WHERE shard = 0)
+          OR a.state_change < clock_timestamp() - interval '1 second')
       """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF))], within: database.patience)
   }
 }

@@ -179,7 +179,7 @@ public final class PostgresStore: TailedStore {
             "another broker keeps the log: this one waits until that has ended", metadata: ["owner": "\(owner)"])
         }
         holder = owner
-      } catch where holder != nil && begun < deadline && isPassing(error) {
+      } catch let error where holder != nil && begun < deadline && isPassing(error) {
         connection?.close()
         connection = nil
         Thread.sleep(forTimeInterval: PostgresWriter.retakePause)

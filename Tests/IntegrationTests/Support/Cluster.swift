@@ -38,7 +38,7 @@ final class Cluster: Sendable {
       uniqueKeysWithValues: ["a", "b"].map { name in
         let proxies = try (0..<count).map { number in
           try SocketProxy(
-            at: Self.endpoint(directory, "\(name)\(number)"), to: Self.endpoint(directory, "b\(number)"))
+            at: Self.endpoint(directory, "\(name)\(number)"), to: Self.endpoint(directory, "own\(number)"))
         }
         return (name, proxies)
       })
@@ -65,7 +65,7 @@ final class Cluster: Sendable {
         try await cluster.start(count)
         try await body(cluster)
       } catch {
-        cluster.tellLastWords()
+        Issue.record("\(cluster.account)")
         await cluster.end()
         throw error
       }
@@ -106,7 +106,7 @@ final class Cluster: Sendable {
     let all =
       settings + [
         "data.directory=\(folder.path)", "admin.port=0",
-        "backbone.endpoint=ipc://\(Self.endpoint(directory, "b\(number)"))",
+        "backbone.endpoint=ipc://\(Self.endpoint(directory, "own\(number)"))",
         "log.postgres.connection=\(databases[number].connection)",
       ]
     let process = try ChildProcess(
@@ -124,14 +124,14 @@ final class Cluster: Sendable {
     _ = await eventually(within: .seconds(60)) { all.allSatisfy { !$0.isRunning } }
   }
 
-  private func tellLastWords() {
-    for (number, broker) in brokers.withLock({ $0 }).enumerated() {
+  /// What all processes have said at last.
+  var account: String {
+    let ofBrokers = brokers.withLock({ $0 }).enumerated().map { number, broker in
       let said = (try? String(contentsOf: broker.errors, encoding: .utf8)) ?? ""
-      Issue.record("broker \(number) \(broker.process.isRunning ? "runs" : "had ended") and said: \(said.suffix(1500))")
+      return "broker \(number) \(broker.process.isRunning ? "runs" : "had ended") and said: \(said.suffix(2500))"
     }
-    for (name, gateway) in gateways.withLock({ $0 }) {
-      Issue.record("gateway \(name) said at last: \(gateway.errorOutput.suffix(1500))")
-    }
+    let ofGateways = gateways.withLock({ $0 }).map { "gateway \($0) said at last: \($1.errorOutput.suffix(2500))" }
+    return (ofBrokers + ofGateways).joined(separator: "\n")
   }
 
   // MARK: Brokers
