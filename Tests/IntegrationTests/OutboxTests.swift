@@ -80,6 +80,38 @@ struct SQLOutboxTests {
     }
   }
 
+  /// Publishes in transactions, some of which are rolled back, on a thread of its own. Those who publish wait for each
+  /// other's lock, which their order comes from.
+  private static func publish(
+    as publisher: Int, over backend: Backend, until isOver: @escaping @Sendable () -> Bool,
+    onCommit: @escaping @Sendable () -> Void
+  ) -> Thread {
+    let thread = Thread {
+      var random = SeededGenerator(seed: UInt64(publisher))
+      var number = 0
+      while !isOver() {
+        number += 1
+        let text = "\(publisher)-\(number)"
+        let ends = Int.random(in: 0..<5, using: &random) > 0 ? "COMMIT" : "ROLLBACK"
+        do {
+          try backend.run(
+            """
+            BEGIN; SELECT fanfare.publish('dur:room', '"\(text)"');
+            WITH next AS (UPDATE fanfare.counter SET n = n + 1 RETURNING n)
+            INSERT INTO fanfare.truth SELECT n, '\(text)' FROM next;
+            """)
+          try backend.run(ends)
+          if ends == "COMMIT" { onCommit() }
+        } catch {
+          Issue.record("\(error)")
+          return
+        }
+      }
+    }
+    thread.start()
+    return thread
+  }
+
   @Test("Over kill -9 of the broker, rollbacks and late commits: each publication once, in the order of the commits")
   func underFire() async throws {
     let settings = try Engine.postgres.settings()
@@ -94,33 +126,10 @@ struct SQLOutboxTests {
       try await ann.subscribe("dur:room")
       let isOver = Mutex(false)
       let committed = Mutex(0)
-      // Those who publish wait for each other's lock, which their order comes from, on threads of their own.
       let publishers = try (0..<4).map { publisher in
-        let backend = try Backend(settings)
-        let thread = Thread {
-          var random = SeededGenerator(seed: UInt64(publisher))
-          var number = 0
-          while !isOver.withLock({ $0 }) {
-            number += 1
-            let text = "\(publisher)-\(number)"
-            let ends = Int.random(in: 0..<5, using: &random) > 0 ? "COMMIT" : "ROLLBACK"
-            do {
-              try backend.run(
-                """
-                BEGIN; SELECT fanfare.publish('dur:room', '"\(text)"');
-                WITH next AS (UPDATE fanfare.counter SET n = n + 1 RETURNING n)
-                INSERT INTO fanfare.truth SELECT n, '\(text)' FROM next;
-                """)
-              try backend.run(ends)
-              if ends == "COMMIT" { committed.withLock { $0 += 1 } }
-            } catch {
-              Issue.record("\(error)")
-              return
-            }
-          }
+        try Self.publish(as: publisher, over: Backend(settings), until: { isOver.withLock { $0 } }) {
+          committed.withLock { $0 += 1 }
         }
-        thread.start()
-        return thread
       }
       for round in 1...6 {
         let before = (committed.withLock { $0 }, ann.data("dur:room").count)

@@ -99,7 +99,8 @@ struct PostgresLeaseTests {
     let (schema, connection, lines, outcome) = (first.schema, proxy.connection, LogLines(), Outcome())
     Thread.detachNewThread {
       let second = try? PostgresSubject(
-        schema: schema, connection: connection, logger: Logger(label: "test") { _ in lines })
+        schema: schema, connection: connection, logger: Logger(label: "test") { _ in lines }
+      ) { $0.silenceMilliseconds = 1000 }
       second?.store.close()
       outcome.hasBegun.withLock { $0 = second != nil }
     }
