@@ -79,6 +79,7 @@ public final class BrokerBackbone: BackboneParticipant {
   /// Builds the sockets; call it on the loop's thread.
   ///
   /// - Parameters:
+  ///   - router: for gateways in other processes, where it is open already; nil: it is opened now.
   ///   - pipe: to the gateway of this process; nil: there is none, or it connects to the endpoint as others do.
   ///   - completions: mailbox into which the log's writer thread posts what became of entries.
   ///   - news: mailbox into which a store posts that it has something to tell.
@@ -91,7 +92,8 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - notifier: sends notifications to devices; closed with the loop.
   ///   - clock: what time it is.
   public init(
-    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
+    core: BrokerCore, endpoints: BrokerEndpoints, router: BackboneRouter? = nil, pipe: MemoryPipe? = nil,
+    context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
     poster: (any WebhookPoster)? = nil, otherPlaces: [OtherPlace] = [], pictures: PictureSource? = nil,
@@ -112,7 +114,7 @@ public final class BrokerBackbone: BackboneParticipant {
     self.logger = logger
     self.audit = audit
     self.pipe = pipe
-    backbone = try BackboneRouter(endpoints, in: context)
+    backbone = try router ?? BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
       endpoints, admission: ServiceAdmission(namespaces: core.configuration.namespaces), context: context,
       logger: logger, audit: audit,
@@ -452,11 +454,12 @@ public final class BrokerBackbone: BackboneParticipant {
 
   /// Ends the broker. When this returns, all that the log took is on disk.
   public func close() {
+    // First of all: another broker may stand in line for the log.
+    core.close()
     finder?.close()
     poster?.close()
     notifier?.close()
     desk?.close()
-    core.close()
   }
 }
 

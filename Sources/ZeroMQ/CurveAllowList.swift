@@ -49,7 +49,8 @@ public final class CurveAllowList: BackboneParticipant {
     Domain(name: name)
   }
 
-  private func answer() {
+  /// Answers those who wait for the list, while its loop does not run yet. On the loop's thread.
+  public func answer() {
     for _ in 0..<limit {
       // Nobody but libzmq itself can ask. If the answer cannot be sent, the handshake times out: nobody gets in.
       guard (try? router.receiveMultipart(into: &frames)) != nil else { return }

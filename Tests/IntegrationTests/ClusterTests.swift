@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import ZeroMQ
 
 /// Three brokers on one log, and two gateways that follow whichever has it.
 @Suite("Several brokers", .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), .ownThread)
@@ -177,6 +178,82 @@ struct ClusterTests {
       print(
         "faulty network: \(history.count) publications over \(rounds) faults and \(owners) owners, \(record.refused.count) "
           + "refused, all there once and in order")
+    }
+  }
+
+  @Test("A gateway connects to a broker that stands in line where the broker's list has its key, and nobody else does")
+  func connectedInLine() async throws {
+    try await Cluster.with(brokers: 2) { cluster in
+      let isInLine = await eventually(within: .seconds(60)) { cluster.errorOutput(of: 1).contains("this one waits") }
+      try #require(isInLine)
+      #expect(try await handshake(as: cluster.keys.gateway, cluster) == .handshakeSucceeded)
+      #expect(try await handshake(as: .generate(), cluster) == .handshakeRefused(400))
+      #expect(try await cluster.owner() == 0)
+    }
+  }
+
+  /// How the handshake with the second broker ends.
+  private func handshake(as keys: Curve.KeyPair, _ cluster: Cluster) async throws -> SocketMonitor.Event? {
+    let thread = Task.detached { [directory = cluster.directory, server = cluster.keys.broker.publicKey] in
+      let context = try Context()
+      var options = Socket.Options()
+      options.curve = .client(keys, server: server)
+      let socket = try Socket(context, .dealer, options)
+      let monitor = try SocketMonitor(socket, name: "handshake", in: context)
+      try socket.connect("ipc://\(directory.path)/own1.ipc")
+      var last: SocketMonitor.Event?
+      _ = blocksUntil(within: .seconds(60)) {
+        while let event = try? monitor.next() {
+          if event != .connected, event != .disconnected { last = event }
+        }
+        return last != nil
+      }
+      return last
+    }
+    return try await thread.value
+  }
+
+  @Test("Told to hand the log over, a broker ends once another stands in line, and nobody is told anything")
+  func drained() async throws {
+    try await Cluster.with(brokers: 2) { cluster in
+      let drain = ["cluster", "drain"] + cluster.engine.flatMap { ["--set", $0] }
+      let subscriber = try await cluster.client("sub", at: "a")
+      try await subscriber.subscribe(Self.channel)
+      let record = FireRecord()
+      let publisher = try await cluster.client("w0", at: "b")
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        defer { record.end() }
+        group.addTask { await record.pipeline("w0", to: Self.channel, over: publisher) }
+        let former = try await cluster.owner()
+        let next = cluster.process(1 - former)
+        let isInLine = await eventually(within: .seconds(60)) {
+          cluster.errorOutput(of: 1 - former).contains("this one waits")
+        }
+        try #require(isInLine)
+        let told = try await Tool.run(drain, in: cluster.directory)
+        #expect(told.status == 0, "\(told.tool.errors)")
+        #expect(told.tool.output.contains("process \(next.identifier) has the log now"), "\(told.tool.output)")
+        #expect(await eventually(within: .seconds(60)) { !cluster.process(former).isRunning })
+        #expect(cluster.process(former).status == 0 && next.isRunning)
+        let before = record.acknowledgements
+        #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 50) })
+        record.end()
+        try await group.waitForAll()
+      }
+      let history = try await cluster.history(Self.channel)
+      let faults = record.faults(in: history)
+      #expect(faults.isEmpty && record.refused.isEmpty, "\(faults.prefix(5)) \(record.refused.prefix(5))")
+      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
+      let isWhole = subscriber.publications(Self.channel).map(\.data) == history
+      #expect(isWhole)
+      // Nobody stands in line any more.
+      let alone = try await Tool.run(drain, in: cluster.directory)
+      #expect(alone.status == 1 && alone.tool.errors.contains("nobody stands in line"), "\(alone.tool.errors)")
+      #expect(try cluster.ask("SELECT drain::text FROM shards WHERE shard = 0 AND drain = epoch").isEmpty)
+      let forced = try await Tool.run(drain + ["--alone"], in: cluster.directory)
+      #expect(forced.status == 0 && forced.tool.output.contains("nobody has the log now"), "\(forced.tool.output)")
+      let nobody = try await Tool.run(drain, in: cluster.directory)
+      #expect(nobody.status == 1 && nobody.tool.errors.contains("no broker has the log"), "\(nobody.tool.errors)")
     }
   }
 

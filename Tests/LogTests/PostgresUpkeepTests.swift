@@ -174,7 +174,7 @@ struct PostgresUpkeepTests {
   @Test("A scan reads what is committed, in the epochs that the broker tells")
   func scan() throws {
     let subject = try PostgresSubject { $0.now = { 1000 } }
-    let scan = subject.store.scan()
+    let scan = try PostgresStore.scan(subject.options)
     #expect(try scan.channel("a", at: 1000) == nil)
     for durability in [Durability.durable, .relaxed] {
       let name: ChannelName = durability == .durable ? "a" : "b"

@@ -1,16 +1,21 @@
 import Wire
-import ZeroMQ
+public import ZeroMQ
 
 /// The broker's end of the ZeroMQ pipe, for gateways in processes of their own. For the backbone thread alone.
-final class BackboneRouter {
+///
+/// A broker that stands in line for the log opens it beforehand: gateways connect, and what they say waits in it until
+/// the broker works.
+public final class BackboneRouter {
   let socket: Socket
   /// Where gateways reach the broker, with the port that the system chose where port 0 was configured.
   let endpoint: String
   private var ingress = BackboneInbox()
   private var egress = BackboneOutbox()
 
-  /// Nil where the only gateway is in this process.
-  init?(_ endpoints: BrokerEndpoints, in context: Context) throws(ZeroMQError) {
+  /// Binds the socket. Nil where the only gateway is in this process.
+  ///
+  /// - Throws: libzmq's error, where the endpoint cannot be bound.
+  public init?(_ endpoints: BrokerEndpoints, in context: Context) throws(ZeroMQError) {
     guard let address = endpoints.backbone else { return nil }
     var options = Socket.Options()
     options.lingerMilliseconds = 1000

@@ -49,6 +49,8 @@ public final class PostgresStore: TailedStore {
     /// How often it is looked for publications that backends have committed (``OutboxReader``), in milliseconds; 0:
     /// never.
     public var outboxMilliseconds: Int64 = 2
+    /// Called once, on the writer thread, when an operator wants another broker to have the log (``ClusterDrain``).
+    public var onDrain: @Sendable () -> Void = {}
     /// Milliseconds without an answer after which a connection is given up, and what was sent is in doubt.
     public var silenceMilliseconds = 3000
     /// Entries in a transaction at most, so that the first of them does not wait for long.
@@ -94,12 +96,14 @@ public final class PostgresStore: TailedStore {
   /// - Parameters:
   ///   - folder: keeps up to where the log was acknowledged, so that it is noticed when the database has lost some of it.
   ///   - randomness: where epochs come from.
+  ///   - inLine: called now and then while somebody else has the lease.
   ///   - onNews: called on any of the store's threads when ``takeNews()`` has something to tell.
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   public init(
     options: Options, folder: DataFolderLock? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
-    logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
+    logger: Logger = Logger(label: "fanfare.log"), inLine: () -> Void = {},
+    onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) throws(PostgresStartError) {
     var randomness = randomness
@@ -108,7 +112,8 @@ public final class PostgresStore: TailedStore {
     let session: PostgresSession
     let epochs: EpochParts
     do {
-      session = try Self.session(on: server, folder: folder, options: options, lease: clock, logger: logger)
+      session = try Self.session(
+        on: server, folder: folder, options: options, lease: clock, logger: logger, inLine: inLine)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
     } catch {
       throw Self.startError(for: error, server)
@@ -127,7 +132,7 @@ public final class PostgresStore: TailedStore {
     writer = PostgresWriter(
       session, inbox: inbox, entriesPerTransaction: options.entriesPerTransaction,
       quotaNamespaces: options.quotaNamespaces, outbox: outbox, randomness: randomness, logger: logger,
-      onCompletion: onCompletion)
+      onDrain: options.onDrain, onCompletion: onCompletion)
     super.init(
       turn: Turn(
         tailLimit: options.tailLimit, metaTTLMilliseconds: options.metaTTLMilliseconds, keepsRow: options.keepsRow,
@@ -147,13 +152,18 @@ public final class PostgresStore: TailedStore {
     writer.close()
   }
 
-  /// Opens the log for somebody other than the broker, on a connection of its own.
-  public func scan() -> any LogScan { PostgresScan(server) }
+  /// Opens the log for somebody other than the broker, on a connection of its own, which is made when it is first used.
+  ///
+  /// - Throws: ``PostgresStartError`` where the options name no schema.
+  public static func scan(_ options: Options) throws(PostgresStartError) -> any LogScan {
+    PostgresScan(try options.server())
+  }
 
   // MARK: The start
 
   private static func session(
-    on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger
+    on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger,
+    inLine: () -> Void
   ) throws -> PostgresSession {
     var connection: Connection? = try connection(to: server)
     let deadline = options.uptime() + options.leaseWaitMilliseconds
@@ -161,6 +171,7 @@ public final class PostgresStore: TailedStore {
     var holder: String?
     while true {
       if options.isStopping() { throw PostgresStartError.stopped }
+      if holder != nil { inLine() }
       let begun = options.uptime()
       do {
         let open = try connection ?? self.connection(to: server)

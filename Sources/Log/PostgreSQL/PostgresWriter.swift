@@ -48,6 +48,10 @@ final class PostgresWriter: @unchecked Sendable {
   private var randomness: any RandomNumberGenerator
   /// What the entries of the round did to accounts, to be told with their outcomes.
   private var quotaNews = QuotaNews()
+  /// Called once when an operator wants another broker to have the log (``ClusterDrain``).
+  private let onDrain: @Sendable () -> Void
+  /// When it is looked for that next; nil: it was told.
+  private var drainLook: DispatchTime? = .now()
   /// A sweep that is not through: the time that it was asked for with, and when it goes on.
   var sweep: (now: Int64, next: DispatchTime)?
   /// The channel after which the next sweep looks for what is to be trimmed.
@@ -56,6 +60,7 @@ final class PostgresWriter: @unchecked Sendable {
   init(
     _ session: PostgresSession, inbox: WriterInbox, entriesPerTransaction: Int, quotaNamespaces: Set<String>,
     outbox: OutboxLedger? = nil, randomness: any RandomNumberGenerator, logger: Logger,
+    onDrain: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
     self.session = session
@@ -65,6 +70,7 @@ final class PostgresWriter: @unchecked Sendable {
     self.quotaNamespaces = quotaNamespaces
     self.randomness = randomness
     self.logger = logger
+    self.onDrain = onDrain
     self.onCompletion = onCompletion
     session.isWaiting = { [inbox, logger] seconds, error in
       if !inbox.isRefusing { logger.error("the log's database cannot be reached: \(error)") }
@@ -132,6 +138,18 @@ final class PostgresWriter: @unchecked Sendable {
     if !endings.isEmpty { endOutboxRows() }
     if let sweep, sweep.next <= .now() { self.sweep(sweep.now) }
     if session.now - session.renewed >= session.renewal { _ = commit([PostgresCall("fence")]) }
+    lookForDrain()
+  }
+
+  /// Looks once a second whether an operator wants another broker to have the log. An idle owner comes by for its lease.
+  private func lookForDrain() {
+    guard let look = drainLook, look <= .now(), !session.isFenced else { return }
+    drainLook = .now() + .seconds(1)
+    guard case .success(let rows) = session.ask("SELECT drain FROM shards WHERE shard = 0"), rows.count > 0,
+      UInt64(clamping: rows.int(0, 0)) == session.term
+    else { return }
+    drainLook = nil
+    onDrain()
   }
 
   // MARK: The lease

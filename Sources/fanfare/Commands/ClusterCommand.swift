@@ -3,11 +3,11 @@ import Foundation
 import Log
 import Wire
 
-/// What brokers that share a log in PostgreSQL do.
+/// What brokers that share a log in PostgreSQL do, and are to do.
 struct ClusterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cluster", abstract: "Say what brokers that share a log in PostgreSQL do.",
-    subcommands: [Status.self])
+    commandName: "cluster", abstract: "Look at brokers that share a log in PostgreSQL, and have one hand it over.",
+    subcommands: [Status.self, Drain.self])
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,6 +33,39 @@ struct ClusterCommand: ParsableCommand {
         for line in status.lines { print(line) }
       }
       guard let owner = status.owner, owner.millisecondsLeft > 0 else { throw ExitCode(1) }
+    }
+  }
+
+  struct Drain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Have the broker that has the log hand it over to the next in line, and end.",
+      discussion: """
+        Asks by way of the database, with the connection of the settings, so it runs on any machine. The broker writes \
+        what it has taken, ends with exit code 0, and is in line again when its supervisor starts it. Clients of gateways \
+        stay connected. Exit code 1 where nobody has taken over; then nothing is asked of the broker any more.
+        """)
+
+    @OptionGroup var settings: SettingsOptions
+
+    @Option(help: "How long it may take, in seconds.")
+    var timeout = 30
+
+    @Flag(help: "Also where nobody stands in line: afterwards nobody has the log.")
+    var alone = false
+
+    func validate() throws {
+      guard (1...86_400).contains(timeout) else { throw ValidationError("--timeout takes 1 to 86400 seconds.") }
+    }
+
+    func run() throws {
+      do {
+        let outcome = try LogSetup.drain(for: try settings.load(), within: Int64(timeout) * 1000, alone: alone)
+        print("\(outcome.former) has handed the log over: \(outcome.next ?? "nobody") has the log now")
+      } catch let error as PostgresStartError {
+        throw Complaint("\(error)")
+      } catch let error as ClusterDrain.Fault {
+        throw Complaint("\(error)")
+      }
     }
   }
 }

@@ -12,16 +12,24 @@ import ZeroMQ
 /// The broker's parts, from the settings.
 enum BrokerSetup {
   /// Makes the broker. Call this on the backbone thread.
+  ///
+  /// - Parameter list: who may connect, which has to be asked while the broker waits for the log; nil: anybody may.
   static func loop(
-    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, desk: ServiceDesk?, context: Context,
-    loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, audit: Audit, logger: Logger
+    for settings: Settings, endpoints: BrokerEndpoints, list: CurveAllowList?, pipe: MemoryPipe?, desk: ServiceDesk?,
+    context: Context, loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, audit: Audit, logger: Logger
   ) throws -> BrokerBackbone {
     // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
+    var index: MessageIndex?
+    var router: BackboneRouter?
     let disk = try LogSetup.open(
       for: settings, clock: clock, logger: logger,
+      beforehand: { scan in
+        index = self.index(of: scan, for: settings, clock: clock, logger: logger)
+        router = try self.router(endpoints, in: context)
+      }, inLine: { list?.answer() },
       onNews: {
         _ = news.post(StoreHasNews(), wakes: false)
         news.run()
@@ -49,18 +57,14 @@ enum BrokerSetup {
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
     let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
     if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
-    let index = index(of: disk.scan, for: settings, clock: clock, logger: logger)
     let broker = try BrokerBackbone(
-      core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
-      resumptions: resumptions, desk: desk, finder: index,
+      core: core, endpoints: endpoints, router: router, pipe: pipe, context: context, loop: loop,
+      completions: completions, news: news, resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.unmovedSeconds() }, otherPlaces: otherPlaces(index),
       pictures: AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     broker.folderLock = disk.folderLock
-    // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
-    let moves = Mailbox<ClockMoved>(capacity: .max)
-    clock.whenMoved { _ = moves.post(ClockMoved()) }
-    broker.lookAtClock(after: moves)
+    follow(clock, by: broker)
     vault?.prepareSoon(at: clock.wall())
     if vault != nil || vanishing != nil {
       broker.everyMinute = { now in
@@ -69,6 +73,25 @@ enum BrokerSetup {
       }
     }
     return broker
+  }
+
+  private static func follow(_ clock: ClockKeeper, by broker: BrokerBackbone) {
+    // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
+    let moves = Mailbox<ClockMoved>(capacity: .max)
+    clock.whenMoved { _ = moves.post(ClockMoved()) }
+    broker.lookAtClock(after: moves)
+  }
+
+  /// Opens the gateways' way to this broker, unless another program has the endpoint, which may be another broker of this
+  /// machine: then it is opened once the log is this broker's, or refused.
+  private static func router(_ endpoints: BrokerEndpoints, in context: Context) throws -> BackboneRouter? {
+    if let path = endpoints.backbone.flatMap(Settings.Broker.Services.path(of:)), UnixSocket.isListening(at: path) {
+      return nil
+    }
+    do { return try BackboneRouter(endpoints, in: context) } catch {
+      if error.reason == .addressInUse { return nil }
+      throw error
+    }
   }
 
   private static func vanishingVault(

@@ -5,21 +5,32 @@ import Settings
 import Vault
 import Wire
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 /// The log, by the engine that `log.engine` names.
 enum LogSetup {
   struct Opened {
     let store: any LogStore
-    /// Opens the log for somebody other than the broker.
-    let scan: () throws -> any LogScan
     /// Where the store itself does not lock the data folder.
     let folderLock: DataFolderLock?
   }
 
+  /// Opens the log, which may have to wait for another broker's end.
+  ///
   /// - Parameters:
+  ///   - beforehand: called once the data folder is this process's, and as soon as the log can be read, with a function
+  ///     that opens it for somebody other than the broker. What is made in it, nobody waits for after a wait.
+  ///   - inLine: called now and then during a wait.
   ///   - onNews: as for the stores.
   ///   - onCompletion: likewise.
   static func open(
-    for settings: Settings, clock: ClockKeeper, logger: Logger, onNews: @escaping @Sendable () -> Void,
+    for settings: Settings, clock: ClockKeeper, logger: Logger,
+    beforehand: (_ scan: () throws -> any LogScan) throws -> Void, inLine: () -> Void,
+    onNews: @escaping @Sendable () -> Void,
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) throws -> Opened {
     switch settings.log.engine {
@@ -27,17 +38,22 @@ enum LogSetup {
       let store = try SQLiteStore(
         folder: settings.data.directory, options: fileOptions(for: settings, clock: clock), logger: logger,
         onNews: onNews, onCompletion: onCompletion)
-      return Opened(store: store, scan: { try store.scan() }, folderLock: nil)
+      try beforehand { try store.scan() }
+      return Opened(store: store, folderLock: nil)
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let signals = StopSignals()
       defer { withExtendedLifetime(signals) {} }
       var options = serverOptions(for: settings, clock: clock)
       options.isStopping = { [flag = signals.flag] in flag.isRaised }
+      options.onDrain = {
+        logger.notice("an operator wants another broker to have the log: this one ends (fanfare cluster drain)")
+        kill(getpid(), SIGTERM)
+      }
+      try beforehand { [options] in try PostgresStore.scan(options) }
       let store = try PostgresStore(
-        options: options, folder: lock, logger: logger, onNews: onNews,
-        onCompletion: onCompletion)
-      return Opened(store: store, scan: { store.scan() }, folderLock: lock)
+        options: options, folder: lock, logger: logger, inLine: inLine, onNews: onNews, onCompletion: onCompletion)
+      return Opened(store: store, folderLock: lock)
     }
   }
 
@@ -65,15 +81,24 @@ enum LogSetup {
 
   /// What the brokers that share a log say of it.
   static func status(for settings: Settings) throws -> ClusterStatus {
+    try ClusterStatus.read(operatorOptions(for: settings, as: "cluster status"))
+  }
+
+  /// Has the broker that has the log hand it over.
+  static func drain(for settings: Settings, within patience: Int64, alone: Bool) throws -> ClusterDrain.Outcome {
+    try ClusterDrain.perform(operatorOptions(for: settings, as: "cluster drain"), within: patience, alone: alone)
+  }
+
+  private static func operatorOptions(for settings: Settings, as name: String) throws -> PostgresStore.Options {
     guard settings.log.engine == .postgres else {
       throw Complaint(
         "the log is a file of this machine (log.engine is sqlite), which one broker has; brokers share a log in "
           + "PostgreSQL: docs/POSTGRESQL.md")
     }
     var options = PostgresStore.Options(
-      connection: settings.log.postgres.connection, owner: "cluster status", backlogLimit: 0, metaTTLMilliseconds: 0)
+      connection: settings.log.postgres.connection, owner: name, backlogLimit: 0, metaTTLMilliseconds: 0)
     options.schema = settings.log.postgres.schema
-    return try ClusterStatus.read(options)
+    return options
   }
 
   private static func serverOptions(for settings: Settings, clock: ClockKeeper) -> PostgresStore.Options {

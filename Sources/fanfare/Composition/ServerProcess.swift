@@ -190,8 +190,8 @@ struct ServerProcess: Service {
         ServicesSetup.endpoints(
           &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
-          for: settings, endpoints: endpoints, pipe: pipe, desk: desk, context: context, loop: loop, clock: clock,
-          tracing: tracing, audit: audit, logger: logger)
+          for: settings, endpoints: endpoints, list: list, pipe: pipe, desk: desk, context: context, loop: loop,
+          clock: clock, tracing: tracing, audit: audit, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)

@@ -4,11 +4,12 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import ZeroMQ
 
 /// Brokers that share one log in PostgreSQL, of which one has it and the others stand in line; and two gateways that reach
 /// all of them.
 final class Cluster: Sendable {
-  /// A broker's process. While it stands in line it listens at nothing.
+  /// A broker's process. While it stands in line, gateways connect to it, and nobody is answered.
   private struct Broker {
     var process: ChildProcess
     var errors: URL
@@ -16,8 +17,14 @@ final class Cluster: Sendable {
 
   let directory: URL
   private let minter: TokenMinter
+  /// Settings of the log, as the brokers have them, but for their ways to it.
+  let engine: [String]
   private let settings: [String]
   private let configuration: URL
+  private let brokerConfiguration: URL
+  /// Of the brokers, and of the gateways, which are the only ones that may connect to them.
+  let keys: (broker: Curve.KeyPair, gateway: Curve.KeyPair)
+  private let schema: String
   private let database: Mutex<OwnConnection>
   /// Each broker's way to the database.
   private let databases: [PostgresProxy]
@@ -31,9 +38,10 @@ final class Cluster: Sendable {
     let connection: Connection
   }
 
-  private init(in directory: URL, brokers count: Int) throws {
+  private init(in directory: URL, brokers count: Int, on server: PostgresServer?) throws {
     self.directory = directory
-    databases = try (0..<count).map { _ in try PostgresProxy() }
+    let server = try server ?? PostgresServer.shared()
+    databases = try (0..<count).map { _ in try PostgresProxy(to: server) }
     links = try Dictionary(
       uniqueKeysWithValues: ["a", "b"].map { name in
         let proxies = try (0..<count).map { number in
@@ -44,23 +52,31 @@ final class Cluster: Sendable {
       })
     minter = try TokenMinter(hmacSecret: Deployment.secret)
     configuration = directory.appendingPathComponent("fanfare.json")
-    let engine = try Engine.postgres.settings()
+    brokerConfiguration = directory.appendingPathComponent("broker.json")
+    keys = (try .generate(), try .generate())
+    engine = try Engine.postgres.settings()
     settings =
       engine + [
         "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h", "backbone.heartbeat_interval=200ms",
       ]
-    let connection = try Connection(
-      ConnectionParameters(PostgresServer.shared().connection, applicationName: "test"))
-    let schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
-    try connection.run(script: "SET search_path TO \(schema), pg_catalog")
-    database = Mutex(OwnConnection(connection: connection))
+    schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
+    database = Mutex(try Self.connection(to: server, schema))
   }
 
-  static func with(brokers count: Int, _ body: (Cluster) async throws -> Void) async throws {
+  private static func connection(to server: PostgresServer, _ schema: String) throws -> OwnConnection {
+    let connection = try Connection(ConnectionParameters(server.connection, applicationName: "test"))
+    try connection.run(script: "SET search_path TO \(schema), pg_catalog")
+    return OwnConnection(connection: connection)
+  }
+
+  /// - Parameter server: of the database; nil: that which the tests share.
+  static func with(
+    brokers count: Int, on server: PostgresServer? = nil, _ body: (Cluster) async throws -> Void
+  ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     try await withTemporaryFolder { directory in
-      let cluster = try Cluster(in: directory, brokers: count)
+      let cluster = try Cluster(in: directory, brokers: count, on: server)
       do {
         try await cluster.start(count)
         try await body(cluster)
@@ -83,6 +99,10 @@ final class Cluster: Sendable {
 
   private func start(_ count: Int) async throws {
     try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
+    let list = #","backbone":{"curve":{"client_public_keys":["\#(keys.gateway.publicKey.z85)"]}}"#
+    try Deployment.configuration(adding: list).write(to: brokerConfiguration, atomically: true, encoding: .utf8)
+    try write(keys.broker.secretKey.z85, to: "broker.key")
+    try write(keys.gateway.secretKey.z85, to: "gateway.key")
     for number in 0..<count {
       let broker = try begin(number)
       brokers.withLock { $0.append(broker) }
@@ -90,12 +110,24 @@ final class Cluster: Sendable {
       if number == 0 { _ = try await owner() }
     }
     for name in ["a", "b"] {
-      let list = (0..<count).map { #"{"endpoint":"\#(endpoint(of: $0, from: name))"}"# }.joined(separator: ",")
+      let key = keys.broker.publicKey.z85
+      let list = (0..<count).map {
+        #"{"endpoint":"\#(endpoint(of: $0, from: name))","server_public_key":"\#(key)"}"#
+      }.joined(separator: ",")
       let gateway = try await FanfareProcess(
         .gateway, in: directory.appendingPathComponent(name), configuration: configuration,
-        settings: settings + ["backbone.brokers=[\(list)]"])
+        settings: settings + [
+          "backbone.brokers=[\(list)]", "backbone.curve.client_secret_key_file=\(directory.path)/gateway.key",
+        ])
       gateways.withLock { $0[name] = gateway }
     }
+  }
+
+  private func write(_ key: String, to name: String) throws {
+    let path = directory.appendingPathComponent(name).path
+    let isWritten = FileManager.default.createFile(
+      atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+    if !isWritten { throw Failure("\(path) cannot be written") }
   }
 
   private func begin(_ number: Int) throws -> Broker {
@@ -107,10 +139,11 @@ final class Cluster: Sendable {
       settings + [
         "data.directory=\(folder.path)", "admin.port=0",
         "backbone.endpoint=ipc://\(Self.endpoint(directory, "own\(number)"))",
+        "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
         "log.postgres.connection=\(databases[number].connection)",
       ]
     let process = try ChildProcess(
-      ServerProcess.executable(), ["broker", "--config", configuration.path] + all.flatMap { ["--set", $0] },
+      ServerProcess.executable(), ["broker", "--config", brokerConfiguration.path] + all.flatMap { ["--set", $0] },
       environment: ChildProcess.fanfareEnvironment, errors: errors)
     return Broker(process: process, errors: errors)
   }
@@ -153,6 +186,15 @@ final class Cluster: Sendable {
 
   /// The way of a broker to the database.
   func database(of number: Int) -> SocketProxy { databases[number].socket }
+
+  /// Has all brokers reach another server from now on; what they have open to the former one is cut.
+  func lead(to server: PostgresServer) { for proxy in databases { proxy.lead(to: server) } }
+
+  /// Has ``ask(_:)`` ask another server from now on.
+  func askFromNowOn(_ server: PostgresServer) throws {
+    let connection = try Self.connection(to: server, schema)
+    database.withLock { $0 = connection }
+  }
 
   func link(from gateway: String, to number: Int) throws -> SocketProxy { try #require(links[gateway]?[number]) }
 

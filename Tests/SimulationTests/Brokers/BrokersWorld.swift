@@ -11,7 +11,7 @@ final class BrokersWorld {
   static let channels: [ChannelName] = ["d:1", "d:2"].compactMap { try? ChannelName($0) }
   static let brokers = 3
 
-  /// A broker's process, which has the log, or has had it. One that is not there stands in line: it listens at nothing.
+  /// A broker that has the log, or has had it. One that is not there stands in line.
   private struct Process {
     var core: BrokerCore
     var store: ModelStore
@@ -19,6 +19,9 @@ final class BrokersWorld {
 
   private struct Node {
     var process: Process?
+    /// Gateways are connected, also to one that stands in line: what they say waits there. It begins some time after its
+    /// start.
+    var listens = false
     var isPaused = false
     /// How much its monotonic clock is ahead, in milliseconds: each machine's begins at some time of its own.
     var skew: Int64
@@ -147,7 +150,13 @@ final class BrokersWorld {
   private func cut(_ site: Int, _ broker: Int) {
     sites[site].pipes[broker] = Pipe()
     perform(site) { $0.vanished(broker, at: self.now, into: &$1) }
-    if nodes[broker].process != nil { perform(site) { $0.appeared(broker, at: self.now, into: &$1) } }
+    if nodes[broker].listens { perform(site) { $0.appeared(broker, at: self.now, into: &$1) } }
+  }
+
+  private func listen(_ broker: Int) {
+    if nodes[broker].listens { return }
+    nodes[broker].listens = true
+    for site in sites.indices { perform(site) { $0.appeared(broker, at: self.now, into: &$1) } }
   }
 
   private func crash(_ broker: Int) {
@@ -155,6 +164,7 @@ final class BrokersWorld {
     coverage.crashes += 1
     process.store.cut()
     nodes[broker].process = nil
+    nodes[broker].listens = false
     nodes[broker].isPaused = false
     for site in sites.indices {
       // What the broker had given to the kernel may still arrive, up to any point, and then the connection ends.
@@ -172,6 +182,7 @@ final class BrokersWorld {
       if !process.store.isLost { (coverage.owners, coverage.regained) = (coverage.owners + 1, coverage.regained + 1) }
       return takeNews(broker)
     }
+    if random.chance(70) { listen(broker) }
     let skew = nodes[broker].skew
     guard
       let store = ModelStore(engine, of: broker, mutation: mutation, uptime: { [unowned self] in now + skew })
@@ -183,7 +194,7 @@ final class BrokersWorld {
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()), metaTTLMilliseconds: 1000)
     nodes[broker].process = Process(
       core: BrokerCore(configuration: configuration, memory: memory, disk: store), store: store)
-    for site in sites.indices { perform(site) { $0.appeared(broker, at: self.now, into: &$1) } }
+    listen(broker)
   }
 
   /// Lets the database, its answers, or the broker's look at them go on.
