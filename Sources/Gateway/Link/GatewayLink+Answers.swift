@@ -23,7 +23,10 @@ extension GatewayLink {
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
-    case .resync: resynced(request, reply.response, into: &effects)
+    case .resync:
+      resyncsUnderWay -= 1
+      resynced(request, reply.response, into: &effects)
+      goOnResyncing(at: now, into: &effects)
     }
     releaseClients(into: &effects)
   }

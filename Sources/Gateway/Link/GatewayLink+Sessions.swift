@@ -7,6 +7,7 @@ extension GatewayLink {
     close()
     hops?.forget()
     for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
+    (isResyncing, toResync, resyncsUnderWay) = (false, [], 0)
     sayHello(at: now, into: &effects)
   }
 
@@ -30,25 +31,52 @@ extension GatewayLink {
     if isOpen, broker == self.broker { reopen(at: now, into: &effects) }
   }
 
+  /// Requests of a resync that are under way at once: enough for the broker to work on, and so few that whoever asks for
+  /// something meanwhile does not wait for a hundred thousand channels.
+  static let resyncsAtOnce = 1024
+
+  /// Begins to bring all channels up to date, and asks again what was not answered. Channels of which something is asked
+  /// come first, now or while the others are still waiting (``submit(_:at:into:)``).
   func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let unanswered = pending.all
+    isResyncing = true
     for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
-      guard channel.position != nil else { continue }
-      if channel.hasSubscribers {
-        resync(name, channel, at: now, into: &effects)
-      } else {
+      channel.awaitsResync = channel.position != nil && channel.hasSubscribers
+      if channel.awaitsResync {
+        toResync.append(name)
+      } else if channel.position != nil {
         // Nobody was given this position: the subscribes that are under way bring one of their own.
         channel.position = nil
         nameMembers(of: name, channel, at: now, into: &effects)
       }
     }
+    toResync.reverse()
     for request in unanswered {
+      if let name = request.request.channel { resyncFirst(name, at: now, into: &effects) }
       if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {
         // A broker that restarted never saw the member: name it, so that its leaving is announced.
         add(.subscribe(.init(channel: unsubscribe.channel, member: member)), .resync, at: now, into: &effects)
       }
       send(request, at: now, into: &effects)
     }
+    goOnResyncing(at: now, into: &effects)
+  }
+
+  /// Brings a channel up to date that waits for that: what is asked of it now comes to the broker after that.
+  func resyncFirst(_ name: ChannelName, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    guard let channel = channels[name], channel.awaitsResync else { return }
+    channel.awaitsResync = false
+    resync(name, channel, at: now, into: &effects)
+  }
+
+  /// Asks for further channels as those before them are answered, and says so when that was all.
+  func goOnResyncing(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    guard isResyncing else { return }
+    while resyncsUnderWay < Self.resyncsAtOnce, let name = toResync.popLast() {
+      resyncFirst(name, at: now, into: &effects)
+    }
+    guard toResync.isEmpty else { return }
+    isResyncing = false
     send(.resynced, at: now, into: &effects)
   }
 

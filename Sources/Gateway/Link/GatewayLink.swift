@@ -51,8 +51,8 @@ public struct GatewayLinkConfiguration: Sendable {
 /// itself for the owner for a moment, in a lower term than the one that has followed it. Its welcome counts for nothing,
 /// unless the higher term has been silent for as long as a broker may be: then the log has gone back, and counts anew.
 ///
-/// On every welcome the link resyncs: it asks for each channel from the position it last handed on, names its members,
-/// and asks again what was not answered. What was missed goes to the subscribers as if it came live, so a broker that
+/// On every welcome the link resyncs: it asks again what was not answered, and for each channel from the position it last
+/// handed on, and names its members; a thousand at a time. What was missed goes to the subscribers as if it came live, so a broker that
 /// restarts is a pause and nothing else; what cannot be had any more is said to be lost, never passed over.
 public final class GatewayLink {
   enum State {
@@ -101,6 +101,12 @@ public final class GatewayLink {
   /// With more of them, what clients do meanwhile is told to no webhook. A broker that is away for long must not fill
   /// the gateway's memory.
   static let mostReports = 50_000
+  /// A session began, and not all channels that go on in it were asked for yet.
+  var isResyncing = false
+  /// Channels that are to be asked for, the next one last.
+  var toResync: [ChannelName] = []
+  /// The link's own requests that the broker has not answered.
+  var resyncsUnderWay = 0
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -146,6 +152,7 @@ public final class GatewayLink {
   /// A session's request. It gets exactly one answer.
   public func submit(_ request: GatewayRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     var body = request.request
+    if isResyncing, let name = body.channel { resyncFirst(name, at: now, into: &effects) }
     switch body {
     case .subscribe(let subscribe):
       if isFull(subscribe.channel) { return refuse(request.source, into: &effects) }
@@ -205,6 +212,7 @@ public final class GatewayLink {
         id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: copy request)
       send(.request(message), at: now, into: &effects)
     }
+    if purpose == .resync { resyncsUnderWay += 1 }
     _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen)
   }
 

@@ -24,6 +24,8 @@ final class LinkChannel {
   /// Position of what was handed on last; nil until the first subscribe is answered, and whatever comes before that is
   /// left over from an interest that ended.
   var position: StreamPosition?
+  /// In the session that has begun, the broker is still to be asked for it.
+  var awaitsResync = false
   /// Subscribes that the broker has not answered yet.
   var underWay = 0
   private var counts: SubscriberCounts

@@ -4,8 +4,8 @@ import PostgreSQL
 
 /// Has the broker that has the log hand it over to the next in line, as an operator asks it to by way of the database.
 ///
-/// The request is a number beside the lease: that of the lease which is to end. Its owner looks once a second, and ends
-/// in order. A request is over with its lease.
+/// The request is a number beside the lease: that of the lease which is to end. The fence of the owner's next transaction
+/// tells it (an idle one renews its lease once a second), and it ends in order. A request is over with its lease.
 public enum ClusterDrain {
   public struct Outcome: Sendable, Equatable {
     /// Who had the log.

@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// The functions through which the owner writes. Each begins with the fence: epoch and sequence are checked and the
 /// sequence is raised in the same statement, so that neither a former owner nor a transaction that was sent behind one
 /// that failed can commit.
@@ -6,6 +8,28 @@ enum PostgresFunctions {
 
   /// The error of a transaction whose epoch or sequence is not the lease's.
   static let fenced = "FF001"
+
+  /// The state of the warning with which the fence tells the owner that it is to hand the log over.
+  static let handOver = SQLState("FF002")
+
+  /// The fence, since an operator can ask the owner to hand the log over (``ClusterDrain``): it says so with each
+  /// transaction, which asks for nothing more than the row that it changes anyway.
+  static let fenceWithDrain = """
+    ALTER TABLE shards ADD COLUMN drain bigint NOT NULL DEFAULT 0; -- the lease whose owner is to hand the log over
+    CREATE OR REPLACE FUNCTION fence(my_epoch bigint, my_seq bigint, life bigint) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      drained bigint;
+    BEGIN
+      UPDATE shards SET seq = seq + 1, expires = clock_timestamp() + life * interval '1 millisecond'
+      WHERE shard = 0 AND epoch = my_epoch AND seq = my_seq RETURNING drain INTO drained;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'another broker keeps the log' USING ERRCODE = '\(fenced)';
+      END IF;
+      IF drained = my_epoch THEN
+        RAISE WARNING 'the log is to be handed over' USING ERRCODE = '\(handOver.code)';
+      END IF;
+    END $$;
+    """
 
   private static let fence = """
     CREATE FUNCTION fence(my_epoch bigint, my_seq bigint, life bigint) RETURNS void LANGUAGE plpgsql AS $$

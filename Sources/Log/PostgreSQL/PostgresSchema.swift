@@ -13,7 +13,7 @@ enum PostgresSchema {
   static let migrations = [
     tables + PostgresFunctions.all,
     PostgresOutboxSchema.all + "\nDROP FUNCTION append;\n" + PostgresFunctions.append,
-    "ALTER TABLE shards ADD COLUMN drain bigint NOT NULL DEFAULT 0; -- the lease whose owner is to hand it over",
+    PostgresFunctions.fenceWithDrain,
   ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.

@@ -63,6 +63,8 @@ final class PostgresSession {
   /// tried, in seconds; the second: why it could not be had.
   var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
 
+  /// An operator wants another broker to have the log (``ClusterDrain``), as the fence has told.
+  private(set) var isToHandOver = false
   var isFenced: Bool { state == .fenced }
   /// See ``LogStore/term``.
   var term: UInt64 { UInt64(clamping: taken.epoch) }
@@ -152,6 +154,7 @@ final class PostgresSession {
         let rows = try connection.receive(by: deadline)
         // Whether it will last is known only when a later commit is confirmed, so what became of it is asked for anew.
         if rows.isUnconfirmed { throw PostgresError(.lost, "a commit was not confirmed by the standby") }
+        if rows.notices.contains(where: { $0.state == PostgresFunctions.handOver }) { isToHandOver = true }
         taken.seq += 1
         renewed = sent
         lease.extend(to: sent + life - margin)
@@ -254,7 +257,7 @@ final class PostgresSession {
         connection, of: database, owner: owner, life: life, after: self.taken.epoch)
       try database.migrate(connection)
       self.connection = connection
-      (self.taken, renewed, state) = (taken, begun, .owning)
+      (self.taken, renewed, state, isToHandOver) = (taken, begun, .owning, false)
       lease.extend(to: begun + life - margin)
       return true
     } catch {

@@ -50,8 +50,7 @@ final class PostgresWriter: @unchecked Sendable {
   private var quotaNews = QuotaNews()
   /// Called once when an operator wants another broker to have the log (``ClusterDrain``).
   private let onDrain: @Sendable () -> Void
-  /// When it is looked for that next; nil: it was told.
-  private var drainLook: DispatchTime? = .now()
+  private var hasToldDrain = false
   /// A sweep that is not through: the time that it was asked for with, and when it goes on.
   var sweep: (now: Int64, next: DispatchTime)?
   /// The channel after which the next sweep looks for what is to be trimmed.
@@ -138,18 +137,10 @@ final class PostgresWriter: @unchecked Sendable {
     if !endings.isEmpty { endOutboxRows() }
     if let sweep, sweep.next <= .now() { self.sweep(sweep.now) }
     if session.now - session.renewed >= session.renewal { _ = commit([PostgresCall("fence")]) }
-    lookForDrain()
-  }
-
-  /// Looks once a second whether an operator wants another broker to have the log. An idle owner comes by for its lease.
-  private func lookForDrain() {
-    guard let look = drainLook, look <= .now(), !session.isFenced else { return }
-    drainLook = .now() + .seconds(1)
-    guard case .success(let rows) = session.ask("SELECT drain FROM shards WHERE shard = 0"), rows.count > 0,
-      UInt64(clamping: rows.int(0, 0)) == session.term
-    else { return }
-    drainLook = nil
-    onDrain()
+    if session.isToHandOver, !hasToldDrain {
+      hasToldDrain = true
+      onDrain()
+    }
   }
 
   // MARK: The lease

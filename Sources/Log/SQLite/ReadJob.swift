@@ -48,6 +48,9 @@ enum ReadJob: Sendable {
     var isAll = false
   }
 
+  /// Whether a reader may answer it together with others of its kind: that costs little, however many they are.
+  var isBatchable: Bool { if case .channel(_, _, withEntries: false) = self { true } else { false } }
+
   /// The newest offset that a page looks for on disk; 0 for other questions.
   var end: UInt64 {
     if case .page(_, _, let span?, _) = self { span.upperBound } else { 0 }
@@ -158,6 +161,17 @@ struct ReadRequest: Sendable {
 
 /// Answers jobs, on a thread of its own.
 protocol JobReader: Sendable {
+  /// How many jobs that are alike (``ReadJob/isBatchable``) it wants at once.
+  var batchSize: Int { get }
+
   func read(_ job: ReadJob) -> ReadJob.Found
+  /// Answers jobs that can be answered together, each at its place.
+  func read(_ jobs: [ReadJob]) -> [ReadJob.Found]
   func close()
+}
+
+extension JobReader {
+  var batchSize: Int { 1 }
+
+  func read(_ jobs: [ReadJob]) -> [ReadJob.Found] { jobs.map { read($0) } }
 }

@@ -49,11 +49,30 @@ final class ReaderThreads: Sendable {
     state.withLock { $0.isClosed ? nil : $0.waiting.popFirst() }
   }
 
+  /// The next request, and those right behind it that can be answered with it.
+  private func next(upTo limit: Int) -> [ReadRequest] {
+    state.withLock { state in
+      guard !state.isClosed, let first = state.waiting.popFirst() else { return [] }
+      var requests = [first]
+      while first.job.isBatchable, requests.count < limit, state.waiting.first?.job.isBatchable == true,
+        let request = state.waiting.popFirst()
+      {
+        requests.append(request)
+      }
+      return requests
+    }
+  }
+
   private func work(_ reader: any JobReader) {
     while true {
       wake.wait()
       if state.withLock({ $0.isClosed }) { return }
-      if let request = next() { done(request, reader.read(request.job)) }
+      let requests = next(upTo: reader.batchSize)
+      if requests.count > 1 {
+        for (request, found) in zip(requests, reader.read(requests.map(\.job))) { done(request, found) }
+      } else if let request = requests.first {
+        done(request, reader.read(request.job))
+      }
     }
   }
 
