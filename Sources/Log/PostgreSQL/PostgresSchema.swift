@@ -13,6 +13,7 @@ enum PostgresSchema {
   static let migrations = [
     tables + PostgresFunctions.all,
     PostgresOutboxSchema.all + "\nDROP FUNCTION append;\n" + PostgresFunctions.append,
+    PostgresKeysSchema.all,
   ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.

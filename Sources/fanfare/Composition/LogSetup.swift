@@ -13,6 +13,8 @@ enum LogSetup {
     let scan: () throws -> any LogScan
     /// Where the store itself does not lock the data folder.
     let folderLock: DataFolderLock?
+    /// The table of wrapped keys; nil where the engine has none.
+    let keys: PostgresKeys?
   }
 
   /// - Parameters:
@@ -27,7 +29,7 @@ enum LogSetup {
       let store = try SQLiteStore(
         folder: settings.data.directory, options: fileOptions(for: settings, clock: clock), logger: logger,
         onNews: onNews, onCompletion: onCompletion)
-      return Opened(store: store, scan: { try store.scan() }, folderLock: nil)
+      return Opened(store: store, scan: { try store.scan() }, folderLock: nil, keys: nil)
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let signals = StopSignals()
@@ -37,7 +39,7 @@ enum LogSetup {
       let store = try PostgresStore(
         options: options, folder: lock, logger: logger, onNews: onNews,
         onCompletion: onCompletion)
-      return Opened(store: store, scan: { store.scan() }, folderLock: lock)
+      return Opened(store: store, scan: { store.scan() }, folderLock: lock, keys: store.keys)
     }
   }
 
