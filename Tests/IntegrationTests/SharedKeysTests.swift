@@ -44,9 +44,14 @@ struct SharedKeysTests {
     let pictures: [PictureClient.Picture]
 
     init(_ user: String, _ hall: PhoneHall, _ pictures: [PictureClient.Picture]? = nil) async throws {
-      self.user = user
-      phone = try await hall.phone(of: user)
-      http = PictureClient(port: URL(string: hall.url)?.port ?? 0, token: try hall.token(user))
+      let http = PictureClient(port: URL(string: hall.url)?.port ?? 0, token: try hall.token(user))
+      try await self.init(user, hall.phone(of: user), http, pictures)
+    }
+
+    init(
+      _ user: String, _ phone: Phone, _ http: PictureClient, _ pictures: [PictureClient.Picture]? = nil
+    ) async throws {
+      (self.user, self.phone, self.http) = (user, phone, http)
       self.pictures = pictures ?? [.init(bytes: 9_000), .init(bytes: 3_000)]
       try await phone.subscribeMap("state.threads:\(user)")
     }
@@ -138,6 +143,46 @@ struct SharedKeysTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: place.master.path)
         let open = try await refusal(place.keyed, in: folder)
         #expect(open.contains("has mode 0644"), "\(open)")
+      }
+    }
+  }
+
+  @Test(
+    "A State goes on over a broker that is paused, and over the one that followed it: each opens what the other has sealed"
+  )
+  func cluster() async throws {
+    try await withTemporaryFolder { folder in
+      let place = try Place(folder)
+      try place.write("0f")
+      let settings = ["keys.master_file=\(place.master.path)", "state.picture_directory=\(folder.path)/pictures"]
+      try await Cluster.with(brokers: 2, settings: settings) { cluster in
+        let (one, two) = (try await cluster.phone("ada", at: "a"), try await cluster.phone("bob", at: "b"))
+        let (ada, bob) = (
+          try await Person("ada", one.phone, one.pictures), try await Person("bob", two.phone, two.pictures)
+        )
+        #expect(try await ada.send(to: "bob", #","caption":"\#(Self.caption)""#)["phase"].string == "sent")
+        let first = try await cluster.owner()
+        cluster.process(first).signal(SIGSTOP)
+        let isFollowed = await eventually(within: .seconds(60)) {
+          (try? cluster.ask("SELECT owner FROM shards WHERE shard = 0"))?.first?
+            .hasSuffix("process \(cluster.process(1 - first).identifier)") == true
+        }
+        try #require(isFollowed)
+        #expect(try await bob.send(to: "ada")["phase"].string == "revealed")
+        #expect(try bob.sees(ada) && ada.sees(bob))
+        cluster.process(first).signal(SIGCONT)
+        let notices = await eventually(within: .seconds(60)) {
+          cluster.errorOutput(of: first).contains("another broker keeps the log now")
+        }
+        #expect(notices)
+        cluster.process(1 - first).signal(SIGKILL)
+        let isBack = await eventually(within: .seconds(60)) {
+          cluster.errorOutput(of: first).contains("the log is kept here again")
+        }
+        #expect(isBack)
+        // A request may come before the gateway has its session with that broker.
+        #expect(await eventually(within: .seconds(60)) { (try? bob.sees(ada) && ada.sees(bob)) == true })
+        for number in 0...1 { #expect(try cluster.files(of: number).filter(Self.names.contains) == []) }
       }
     }
   }

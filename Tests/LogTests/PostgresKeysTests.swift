@@ -31,7 +31,7 @@ struct PostgresKeysTests {
   func takeover() throws {
     let proxy = try PostgresProxy()
     defer { proxy.close() }
-    let first = try PostgresSubject(connection: proxy.connection)
+    let first = try PostgresSubject(connection: proxy.connection) { $0.silenceMilliseconds = 5000 }
     let lease = try first.store.keys.all().lease
     #expect(try first.store.keys.all().rows == [] && lease == first.store.term)
     #expect(replace(first, row("a", 1, "one"), under: lease) == nil)
