@@ -70,6 +70,24 @@ struct PostgresKeysTests {
     subject.store.close()
   }
 
+  @Test("The statement itself refuses who has another lease, or comes out of turn, whatever the number of the change")
+  func fence() throws {
+    let subject = try PostgresSubject()
+    #expect(replace(subject, row("a", 1, "one"), under: subject.store.term) == nil)
+    subject.store.close()
+    let now = try subject.query("SELECT epoch, seq FROM shards WHERE shard = 0")
+    let call = "SELECT replace_keys($1, $2, 1000, 'a', 2, 'other'::bytea)"
+    for (epoch, seq) in [(now.int(0, 0) - 1, now.int(0, 1)), (now.int(0, 0), now.int(0, 1) - 1)] {
+      do {
+        try subject.query(call, [.int(epoch), .int(seq)])
+        Issue.record("epoch \(epoch) and sequence \(seq) are not the lease's")
+      } catch let error as PostgresError { #expect(error.state?.code == PostgresFunctions.fenced) }
+    }
+    #expect(try boxes(subject) == ["a 1 one"])
+    try subject.query(call, [.int(now.int(0, 0)), .int(now.int(0, 1))])
+    #expect(try boxes(subject) == ["a 2 other"])
+  }
+
   @Test("A change that a connection broke off under way is made once, and its maker hears of it")
   func brokenConnection() throws {
     let proxy = try PostgresProxy()
