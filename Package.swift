@@ -245,7 +245,7 @@ let package = Package(
     .testTarget(
       name: "LogTests",
       dependencies: [
-        "Log", "Metering", "Wire", "TestSupport", logging, "PostgreSQL", "SQLite",
+        "Log", "Metering", "Vault", "Wire", "TestSupport", logging, "PostgreSQL", "SQLite",
         .product(name: "CoreMetrics", package: "swift-metrics"),
       ],
       swiftSettings: tests),

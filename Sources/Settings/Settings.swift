@@ -32,6 +32,7 @@ public struct Settings: Sendable, Equatable {
   public let tracing: Tracing
   public let shutdown: Shutdown
   public let log: Log
+  public let keys: Keys
   /// All of it, for people to look at.
   public let listing: SettingsListing
 
@@ -63,6 +64,7 @@ public struct Settings: Sendable, Equatable {
     tracing = declare.section("tracing", Tracing.init)
     shutdown = declare.section("shutdown", Shutdown.init)
     log = declare.section("log", Log.init)
+    keys = declare.section("keys", Keys.init)
     broker.services.place(in: data.directory)
     self.broker = broker
     let sockets = [broker.services.$commands, broker.services.$tap].map { ("\($0)", $0.wrappedValue) }

@@ -48,6 +48,12 @@ struct SettingsRules {
         log.$engine,
         "is postgres, but \(log.postgres.$connection) is not set; write it as postgresql://user@host:5432/database")
     }
+    if log.engine != .postgres, !settings.keys.masterFile.isEmpty {
+      report(
+        settings.keys.$masterFile,
+        "is set, but \(log.$engine) is \(log.engine.rawValue), beside which the keys are in files; leave it out, or keep the log in postgres"
+      )
+    }
   }
 
   private mutating func checkServer() {

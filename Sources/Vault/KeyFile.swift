@@ -5,7 +5,7 @@
 #endif
 
 /// A small file that holds keys. Only its owner may read it, and it is replaced as a whole.
-struct KeyFile {
+struct KeyFile: Sendable {
   let folder: String
   let name: String
 
@@ -17,9 +17,10 @@ struct KeyFile {
 
   /// The file's bytes; nil where it does not exist.
   ///
+  /// - Parameter followsLinks: for a file of the operator's, which may be a link to where their tools keep it.
   /// - Throws: where the file cannot be read, is no regular file, is too large, or is open to other users.
-  func read() throws(VaultFault) -> [UInt8]? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+  func read(followsLinks: Bool = false) throws(VaultFault) -> [UInt8]? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
       throw failure("opening")
@@ -68,6 +69,20 @@ struct KeyFile {
     if old >= 0 { overwrite(old) }
   }
 
+  /// Removes the file and what a crash may have left beside it, durably. Then the bytes are overwritten, as with
+  /// ``replace(with:)``.
+  func remove() throws(VaultFault) {
+    var removed: [Int32] = []
+    defer { removed.forEach { close($0) } }
+    for name in [path + ".new", path] {
+      let old = unsafe open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+      if old >= 0 { removed.append(old) }
+      guard unsafe unlink(name) == 0 || errno == ENOENT else { throw failure("removing") }
+    }
+    try syncFolder()
+    removed.forEach(overwrite)
+  }
+
   /// Writes zeros over a file. A copy-on-write file system or a flash disk may keep the old blocks all the same.
   private func overwrite(_ descriptor: Int32) {
     var status = stat()
@@ -101,27 +116,6 @@ struct KeyFile {
 
   private func failure(_ doing: String) -> VaultFault {
     .system(path: path, doing: doing, error: unsafe String(cString: strerror(errno)))
-  }
-}
-
-/// Why the vault's files are of no use. The description is a sentence for the operator.
-public enum VaultFault: Error, Sendable, Equatable, CustomStringConvertible {
-  case openToOthers(path: String, mode: String)
-  case notAFile(path: String)
-  case damaged(path: String)
-  case system(path: String, doing: String, error: String)
-
-  public var description: String {
-    switch self {
-    case .openToOthers(let path, let mode):
-      "\(path) has mode \(mode), so others on this machine can read or change the keys; run: chmod 600 \(path)"
-    case .notAFile(let path): "\(path) is not a regular file; the keys need a file of their own"
-    case .damaged(let path):
-      "\(path) is damaged: restore it from where it was copied, or remove it, whereupon nothing that was sealed with "
-        + "its keys can be shown any more"
-    case .system(let path, let doing, let error):
-      "\(doing) \(path) failed: \(error); check that the folder exists and that this user may write in it"
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PostgreSQL
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -241,6 +242,41 @@ struct PostgresLossTests {
     #expect(subject.completions.all.map(\.error) == [nil, nil, nil, nil])
     // It is on the standby's disk; to be read there takes a moment.
     try eventually { try pair.publicationsOnStandby() == 4 }
+    subject.store.close()
+  }
+
+  /// What became of a change of keys that another thread makes; nil: it is under way.
+  private final class Fate: Sendable {
+    let error = Mutex<LogError??>(nil)
+  }
+
+  @Test(
+    "Keys that the standby has not confirmed do not count as saved, however often the wait is cancelled",
+    .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere))
+  func keys() throws {
+    let pair = try Pair()
+    defer { pair.end() }
+    let subject = try pair.subject(through: pair.primary.connection, nil)
+    try pair.demandStandby()
+    let (keys, lease, fate) = (subject.store.keys, subject.store.term, Fate())
+    try keys.replace(KeyRow(name: "a", version: 1, box: [1]), under: lease)
+    let way = try pair.part()
+    Thread.detachNewThread {
+      do throws(LogError) {
+        try keys.replace(KeyRow(name: "a", version: 2, box: [2]), under: lease)
+        fate.error.withLock { $0 = .some(nil) }
+      } catch { fate.error.withLock { $0 = .some(error) } }
+    }
+    var cancelled: Int64 = 0
+    try eventually {
+      cancelled += try pair.cancelWaits()
+      return cancelled >= 3
+    }
+    #expect(fate.error.withLock { $0 } == nil)
+    try pair.rejoin(by: way)
+    try eventually { fate.error.withLock { $0 } != nil }
+    #expect(fate.error.withLock { $0 } == .some(nil))
+    #expect(try keys.all().rows == [KeyRow(name: "a", version: 2, box: [2])])
     subject.store.close()
   }
 

@@ -48,6 +48,15 @@ struct CombinationTests {
     #expect(problems(#"{"demo": {"enabled": true}}"#) == ["accepted"])
   }
 
+  @Test("A master key for keys that are in files")
+  func masterKey() {
+    let keys = #""keys": {"master_file": "m"}"#
+    #expect(
+      refused("{\(keys)}", "keys.master_file", "is set, but log.engine is sqlite, beside which the keys are in files"))
+    #expect(
+      problems(#"{"log": {"engine": "postgres", "postgres": {"connection": "host=x"}}, \#(keys)}"#) == ["accepted"])
+  }
+
   @Test("Pushed joins that nobody makes")
   func joins() {
     #expect(

@@ -184,6 +184,8 @@ struct SourcesTests {
     #expect(broker.backbone.heartbeatInterval == gateway.backbone.heartbeatInterval)
     let endpoints = gateway.backbone.brokers.map(\.endpoint)
     #expect(endpoints.count == 3 && endpoints.contains(broker.backbone.endpoint))
+    #expect(broker.state == gateway.state && broker.state.enabled && broker.clique == gateway.clique)
+    #expect(!broker.keys.masterFile.isEmpty, "each broker needs the keys of what another one has sealed")
   }
 
   @Test("What is wrong with a gateway's list of brokers is told")
@@ -214,7 +216,7 @@ struct SourcesTests {
     #expect(try load(json) == load("{}"))
     #expect(json.contains(#""ping_interval": "25s""#) && json.contains(#""namespaces": []"#))
     #expect(json.contains(#""webhooks": []"#) && json.contains(#""proxies": {"#))
-    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 23)
+    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 24)
   }
 
   @Test("docs/CONFIGURATION.md is what the table of settings says")

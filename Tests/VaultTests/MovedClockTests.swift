@@ -170,20 +170,20 @@ struct MovedClockTests {
       let rules = 60 * Self.day
       // Each restart begins at the machine's time; the worst is to leave keys of all hours behind.
       for offset in [rules, 31 * Self.day, 0] {
-        _ = try FileVanishingVault(folder: folder, now: Self.now).prepare(at: Self.now + offset)
+        _ = try CliqueVault(folder: folder, now: Self.now).prepare(at: Self.now + offset)
       }
-      let states = try FileKeyVault(folder: folder)
+      let states = try StateVault(folder: folder)
       for days in stride(from: Int64(60), through: 0, by: -1) { try states.prepare(at: Self.now + days * Self.day) }
       let end = Self.now + rules + 30 * Self.day
-      let vault = try FileVanishingVault(folder: folder, now: Self.now)
+      let vault = try CliqueVault(folder: folder, now: Self.now)
       let box = try vault.seal([1, 2, 3], until: end, for: "a")
       let sealed = try states.seal([4, 5, 6], at: Self.now + rules)
-      for name in [FileVanishingVault.file, FileKeyVault.sealFile] {
+      for name in [CliqueVault.name, StateVault.sealed] {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
         #expect(bytes.count < KeyFile.maximumBytes, "\(name)")
       }
-      #expect(try FileVanishingVault(folder: folder, now: Self.now).open(box, until: end, for: "a") == [1, 2, 3])
-      #expect(try FileKeyVault(folder: folder).open(sealed) == [4, 5, 6])
+      #expect(try CliqueVault(folder: folder, now: Self.now).open(box, until: end, for: "a") == [1, 2, 3])
+      #expect(try StateVault(folder: folder).open(sealed) == [4, 5, 6])
     }
   }
 }

@@ -101,7 +101,7 @@ extension Clique {
     guard after > 0 else { return }
     let end = now.saturatingAdd(after)
     guard vault?.isReady(until: end) ?? false else {
-      throw ClientError.internalError.saying("the server's disk takes no keys now; try again later")
+      throw ClientError.internalError.saying("the server can make no keys now; try again later")
     }
     message.identity = message.data
     message.data.removeLast()

@@ -4,9 +4,9 @@
 /// before the wrapped key was erased there. So what is sealed is wrapped in the key of its hour, which is destroyed
 /// when nothing of that hour can still be waiting; what is released is wrapped again, in a key that lasts.
 ///
-/// Called in the broker's turn, so every method must answer without waiting for anything, the disk included.
+/// Called in the broker's turn, so every method must answer without waiting for anything, a disk or a server included.
 public protocol KeyVault: Sendable {
-  /// Whether the key of the hour is on the disk, as ``seal(_:at:)`` needs it. If not, the vault makes the key, and the
+  /// Whether the key of the hour is saved, as ``seal(_:at:)`` needs it. If not, the vault makes the key, and the
   /// broker runs the command again when it is there (``AppDecision/Answer/later``).
   ///
   /// - Parameter now: milliseconds since 1970.
@@ -15,7 +15,7 @@ public protocol KeyVault: Sendable {
   /// Wraps a data key in the key of the hour.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``KeyVaultError/unavailable(_:)`` where the key of the hour is not on the disk.
+  /// - Throws: ``KeyVaultError/unavailable(_:)`` where the key of the hour is not saved yet.
   func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey
 
   /// Unwraps a sealed key and wraps it again in the key that lasts.
@@ -46,7 +46,7 @@ public enum KeyVaultError: Error, Sendable, Equatable {
   case destroyed
   /// This was not wrapped by the vault, or was changed since.
   case damaged
-  /// The vault's files cannot be read or written. The text is a sentence for the operator.
+  /// The keys cannot be read or saved now. The text is a sentence for the operator.
   case unavailable(String)
 }
 

@@ -14,6 +14,7 @@ enum PostgresSchema {
     tables + PostgresFunctions.all,
     PostgresOutboxSchema.all + "\nDROP FUNCTION append;\n" + PostgresFunctions.append,
     PostgresFunctions.fenceWithDrain,
+    PostgresKeysSchema.all,
   ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.

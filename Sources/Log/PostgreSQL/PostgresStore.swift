@@ -86,6 +86,8 @@ public final class PostgresStore: TailedStore {
   /// How long a standby stands in line for the lease's lock before it looks whether the owner hangs, in milliseconds.
   private static let lineMilliseconds: Int64 = 500
 
+  /// Wrapped keys in the log's database, for whoever keeps keys there.
+  public let keys: PostgresKeys
   private let writer: PostgresWriter
   private let server: PostgresDatabase
   private let outboxReader: OutboxReader?
@@ -121,6 +123,7 @@ public final class PostgresStore: TailedStore {
     self.server = server
     let inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
+    keys = PostgresKeys(inbox)
     let connections = (0..<max(1, options.readers)).map { _ in PostgresReader(server) }
     let readers = ReaderThreads(connections, isStepped: false) { inbox.post([.read($0, $1)], freeing: 0) }
     let outbox = options.outboxMilliseconds > 0 ? OutboxLedger() : nil
@@ -130,7 +133,7 @@ public final class PostgresStore: TailedStore {
       }
     }
     writer = PostgresWriter(
-      session, inbox: inbox, entriesPerTransaction: options.entriesPerTransaction,
+      session, inbox: inbox, keys: keys, entriesPerTransaction: options.entriesPerTransaction,
       quotaNamespaces: options.quotaNamespaces, outbox: outbox, randomness: randomness, logger: logger,
       onDrain: options.onDrain, onCompletion: onCompletion)
     super.init(

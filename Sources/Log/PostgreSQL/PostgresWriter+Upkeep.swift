@@ -23,6 +23,8 @@ extension PostgresWriter {
     case .scrub: break  // The server overwrites nothing; its vacuum frees what was deleted.
     case .erase(let question): erase(question)
     case .endOutbox(let more): endings += more
+    case .readKeys(let reply): reply.send(readKeys())
+    case .replaceKeys(let row, let lease, let reply): reply.send(replaceKeys(row, under: lease))
     case .intercept, .runInTest: preconditionFailure("tests of SQLite alone ask for its connection")
     }
   }

@@ -15,6 +15,9 @@ final class PostgresWriter: @unchecked Sendable {
   static let pipelineDepth = 4
   /// How often a lease that another broker has is tried, in seconds: late enough for what we did to be over.
   static let retakePause = 0.2
+  /// The same after it was taken and the keys beside the log were of no use, so that others in line have it rather than this
+  /// broker again and again.
+  static let unusablePause = 10.0
   /// How long what is left is tried to be written while the store closes, in seconds.
   static let closePatience = 3.0
 
@@ -28,6 +31,7 @@ final class PostgresWriter: @unchecked Sendable {
   let session: PostgresSession
   let logger: Logger
   let quotaNamespaces: Set<String>
+  private let keys: PostgresKeys
   let metrics = LogMetrics()
   private let entriesPerTransaction: Int
   private let onCompletion: @Sendable ([LogCompletion]) -> Void
@@ -57,7 +61,8 @@ final class PostgresWriter: @unchecked Sendable {
   var trimmedThrough: Int64 = 0
 
   init(
-    _ session: PostgresSession, inbox: WriterInbox, entriesPerTransaction: Int, quotaNamespaces: Set<String>,
+    _ session: PostgresSession, inbox: WriterInbox, keys: PostgresKeys, entriesPerTransaction: Int,
+    quotaNamespaces: Set<String>,
     outbox: OutboxLedger? = nil, randomness: any RandomNumberGenerator, logger: Logger,
     onDrain: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
@@ -65,6 +70,7 @@ final class PostgresWriter: @unchecked Sendable {
     self.session = session
     self.outbox = outbox
     self.inbox = inbox
+    self.keys = keys
     self.entriesPerTransaction = entriesPerTransaction
     self.quotaNamespaces = quotaNamespaces
     self.randomness = randomness
@@ -175,7 +181,7 @@ final class PostgresWriter: @unchecked Sendable {
       endings = []
       inbox.post([.lost], freeing: 0)
     case .rejected(let detail):
-      logger.error("the log rejects a publication", metadata: ["reason": "\(detail)"])
+      logger.error("the log rejects what was to be written", metadata: ["reason": "\(detail)"])
     case .some(let error):
       if !inbox.isRefusing { logger.error("\(error)") }
       refusal = error
@@ -192,8 +198,13 @@ final class PostgresWriter: @unchecked Sendable {
   private func regain() {
     standing = .lost(isKnown: true, retake: .now() + Self.retakePause)
     guard session.retake() else { return }
+    var pause = Self.retakePause
     do {
       let epochs = try session.begin(quotaNamespaces: quotaNamespaces, &randomness)
+      let found = try readKeys().get()
+      // What fails here is for an operator to mend.
+      pause = Self.unusablePause
+      try keys.regained(found)
       standing = .owner
       refusal = nil
       hasLost = false  // What was delivered and lost was so in a run that is over.
@@ -203,6 +214,7 @@ final class PostgresWriter: @unchecked Sendable {
     } catch {
       logger.error("the lease was taken, and the log could not be begun: \(error)")
       session.giveBack()
+      standing = .lost(isKnown: true, retake: .now() + pause)
     }
   }
 

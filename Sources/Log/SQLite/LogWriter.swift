@@ -148,6 +148,7 @@ final class LogWriter: @unchecked Sendable {
         erase(question)
       case .resume: preconditionFailure("nobody else can take the channels of a folder that is locked")
       case .endOutbox: preconditionFailure("a file has no outbox that others write to")
+      case .readKeys, .replaceKeys: preconditionFailure("keys beside a log in a file are in files themselves")
       case .intercept(let body):
         commitRun()
         beforeCommit = body

@@ -19,6 +19,10 @@ enum WriterWork: Sendable {
   case erase(ErasureQuestion)
   /// Deletes rows of the outbox, or puts them aside.
   case endOutbox([OutboxEnding])
+  /// Reads the wrapped keys that are kept beside the log.
+  case readKeys(Reply<FoundKeys>)
+  /// Changes a set of them, if the lease is still the one that is named.
+  case replaceKeys(KeyRow, lease: UInt64, Reply<Void>)
   /// The store knows that it has lost the channels: what comes after this is of a later time.
   case resume
   /// Runs on the writer's connection. For tests: they cause faults this way.
@@ -69,7 +73,7 @@ extension WriterOutcome {
   }
 }
 
-/// The answer to a test that waits for it.
+/// The answer to somebody who waits for it on another thread than the broker's.
 final class Reply<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, LogError>?>(nil)
   private let done = DispatchSemaphore(value: 0)

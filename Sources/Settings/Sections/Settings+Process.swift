@@ -95,4 +95,17 @@ extension Settings {
       postgres = declare.section("postgres", Postgres.init)
     }
   }
+
+  /// Where the apps' keys are.
+  public struct Keys: Sendable, Equatable {
+    @Setting public var masterFile: String
+
+    init(_ declare: inout SettingDeclarations) {
+      _masterFile = declare.text(
+        "master_file", "",
+        "File with the master key under which the apps' keys are kept in the log's database, so that each broker of a log in "
+          + "PostgreSQL has them: 64 hexadecimal digits, for its owner alone. The first line wraps, further lines unwrap "
+          + "([POSTGRESQL.md](POSTGRESQL.md#keys)). Empty: the keys are in files of `data.directory`.")
+    }
+  }
 }

@@ -22,6 +22,7 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
+    try KeySetup.check(settings)
     var index: MessageIndex?
     var router: BackboneRouter?
     let disk = try LogSetup.open(
@@ -40,6 +41,7 @@ enum BrokerSetup {
       _ = completions.post($0, wakes: false)
       completions.run()
     }
+    let keys = try KeySetup(for: settings, table: disk.keys, logger: logger)
     let memory = MemoryStore(
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
@@ -49,11 +51,11 @@ enum BrokerSetup {
     core.openRevocations(in: &turn)
     core.openWebhooks(in: &turn)
     core.openDeletions(in: &turn)
-    let vanishing = try settings.clique.enabled ? vanishingVault(for: settings, clock: clock, logger: logger) : nil
+    let vanishing = try settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
     if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
-    let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
+    let vault = try settings.state.enabled ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
     let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
     if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
@@ -64,22 +66,24 @@ enum BrokerSetup {
       pictures: AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     broker.folderLock = disk.folderLock
-    follow(clock, by: broker)
-    vault?.prepareSoon(at: clock.wall())
-    if vault != nil || vanishing != nil {
-      broker.everyMinute = { now in
-        vault?.prepareSoon(at: now)
-        vanishing?.prepareSoon(at: now)
-      }
-    }
+    follow(clock, by: broker, vault, vanishing)
     return broker
   }
 
-  private static func follow(_ clock: ClockKeeper, by broker: BrokerBackbone) {
+  /// Has broker and vaults do what is due by the clock.
+  private static func follow(
+    _ clock: ClockKeeper, by broker: BrokerBackbone, _ vault: StateVault?, _ vanishing: CliqueVault?
+  ) {
     // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
     let moves = Mailbox<ClockMoved>(capacity: .max)
     clock.whenMoved { _ = moves.post(ClockMoved()) }
     broker.lookAtClock(after: moves)
+    vault?.prepareSoon(at: clock.wall())
+    if vault == nil && vanishing == nil { return }
+    broker.everyMinute = { now in
+      vault?.prepareSoon(at: now)
+      vanishing?.prepareSoon(at: now)
+    }
   }
 
   /// Opens the gateways' way to this broker, unless another program has the endpoint, which may be another broker of this
@@ -94,12 +98,12 @@ enum BrokerSetup {
     }
   }
 
-  private static func vanishingVault(
-    for settings: Settings, clock: ClockKeeper, logger: Logger
-  ) throws -> FileVanishingVault {
+  private static func vanishingVault(_ keys: KeySetup, clock: ClockKeeper, logger: Logger) throws -> CliqueVault {
     do throws(VaultFault) {
-      return try FileVanishingVault(folder: settings.data.directory, now: clock.wall()) { error in
-        logger.error("the keys of messages that disappear could not be made or destroyed: \(error)")
+      return try CliqueVault(in: keys.place(CliqueVault.name), now: clock.wall()) { fault in
+        // Whoever has the log makes and destroys them.
+        if fault == .notOurs { return }
+        logger.error("the keys of messages that disappear could not be made or destroyed: \(fault)")
       }
     } catch {
       throw Complaint("\(error)")
@@ -107,14 +111,17 @@ enum BrokerSetup {
   }
 
   private static func vault(
-    for settings: Settings, telling resumptions: Mailbox<AppResumption>, logger: Logger
-  ) throws -> FileKeyVault {
+    _ keys: KeySetup, for settings: Settings, telling resumptions: Mailbox<AppResumption>, logger: Logger
+  ) throws -> StateVault {
     do throws(VaultFault) {
-      return try FileKeyVault(folder: settings.data.directory, rules: AppSetup.stateRules(settings)) { error in
+      return try StateVault(
+        hours: keys.place(StateVault.sealed), lasting: keys.place(StateVault.lastingName),
+        rules: AppSetup.stateRules(settings)
+      ) { fault in
         var news = AppResumption(app: "state")
-        if let error {
-          logger.error("the keys of hours could not be made or destroyed: \(error)")
-          news.error = .internalError.saying("the server's disk takes no keys now; try again later")
+        if let fault {
+          if fault != .notOurs { logger.error("the keys of hours could not be made or destroyed: \(fault)") }
+          news.error = .internalError.saying("the server can make no keys now; try again later")
         }
         _ = resumptions.post(news)
       }

@@ -17,6 +17,8 @@ enum LogSetup {
     let store: any LogStore
     /// Where the store itself does not lock the data folder.
     let folderLock: DataFolderLock?
+    /// The table of wrapped keys; nil where the engine has none.
+    let keys: PostgresKeys?
   }
 
   /// Opens the log, which may have to wait for another broker's end.
@@ -39,7 +41,7 @@ enum LogSetup {
         folder: settings.data.directory, options: fileOptions(for: settings, clock: clock), logger: logger,
         onNews: onNews, onCompletion: onCompletion)
       try beforehand { try store.scan() }
-      return Opened(store: store, folderLock: nil)
+      return Opened(store: store, folderLock: nil, keys: nil)
     case .postgres:
       let lock = try DataFolderLock(settings.data.directory)
       let signals = StopSignals()
@@ -53,7 +55,7 @@ enum LogSetup {
       try beforehand { [options] in try PostgresStore.scan(options) }
       let store = try PostgresStore(
         options: options, folder: lock, logger: logger, inLine: inLine, onNews: onNews, onCompletion: onCompletion)
-      return Opened(store: store, folderLock: lock)
+      return Opened(store: store, folderLock: lock, keys: store.keys)
     }
   }
 

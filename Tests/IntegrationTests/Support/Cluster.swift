@@ -38,7 +38,7 @@ final class Cluster: Sendable {
     let connection: Connection
   }
 
-  private init(in directory: URL, brokers count: Int, on server: PostgresServer?) throws {
+  private init(in directory: URL, brokers count: Int, on server: PostgresServer?, settings more: [String]) throws {
     self.directory = directory
     let server = try server ?? PostgresServer.shared()
     databases = try (0..<count).map { _ in try PostgresProxy(to: server) }
@@ -58,7 +58,7 @@ final class Cluster: Sendable {
     settings =
       engine + [
         "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h", "backbone.heartbeat_interval=200ms",
-      ]
+      ] + more
     schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
     database = Mutex(try Self.connection(to: server, schema))
   }
@@ -69,14 +69,17 @@ final class Cluster: Sendable {
     return OwnConnection(connection: connection)
   }
 
-  /// - Parameter server: of the database; nil: that which the tests share.
+  /// - Parameters:
+  ///   - server: of the database; nil: that which the tests share.
+  ///   - settings: of all processes, beside those that each test's have.
   static func with(
-    brokers count: Int, on server: PostgresServer? = nil, _ body: (Cluster) async throws -> Void
+    brokers count: Int, on server: PostgresServer? = nil, settings: [String] = [],
+    _ body: (Cluster) async throws -> Void
   ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     try await withTemporaryFolder { directory in
-      let cluster = try Cluster(in: directory, brokers: count, on: server)
+      let cluster = try Cluster(in: directory, brokers: count, on: server, settings: settings)
       do {
         try await cluster.start(count)
         try await body(cluster)
@@ -225,6 +228,20 @@ final class Cluster: Sendable {
     let peer = try Peer(process.endpoints.websocket ?? "")
     try await peer.connect(token: minter.connectionToken(user: user, expiresIn: 3600), subs: [:], name: "test")
     return peer
+  }
+
+  /// A phone, and the same user's way to pictures.
+  func phone(_ user: String, at gateway: String) async throws -> (phone: Phone, pictures: PictureClient) {
+    guard let url = self.gateway(gateway)?.endpoints.websocket else { throw Failure("there is no gateway \(gateway)") }
+    let token = try minter.connectionToken(user: user, expiresIn: 3600)
+    let phone = try Phone(url)
+    try await phone.connect(token)
+    return (phone, PictureClient(port: URL(string: url)?.port ?? 0, token: token))
+  }
+
+  /// What is in a broker's data folder.
+  func files(of number: Int) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.appendingPathComponent("broker\(number)").path)
   }
 
   func gateway(_ name: String) -> FanfareProcess? { gateways.withLock { $0[name] } }

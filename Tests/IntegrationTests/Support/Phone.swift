@@ -241,11 +241,13 @@ final class PhoneHall: Sendable {
   }
 
   /// SIGKILL, and the same data again.
-  func killAndRestart(_ more: [String] = []) async throws {
+  ///
+  /// - Parameter folder: another data folder, as on another machine.
+  func killAndRestart(_ more: [String] = [], in folder: URL? = nil) async throws {
     let port = URL(string: url)?.port ?? 0
     await server.kill()
     let next = try await FanfareProcess(
-      .serve, in: data, configuration: directory.appendingPathComponent("fanfare.json"),
+      .serve, in: folder ?? data, configuration: directory.appendingPathComponent("fanfare.json"),
       settings: settings + ["server.port=\(port)"] + more)
     process.withLock { $0 = next }
   }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Vault
 
-@Suite("The vault of two files")
-struct FileKeyVaultTests {
+@Suite("The vault of State, in two files")
+struct StateVaultTests {
   static let hour: Int64 = 3_600_000
   static let now: Int64 = 1_700_000_000_000
   static let key = [UInt8](0..<32)
@@ -24,18 +24,18 @@ struct FileKeyVaultTests {
   @Test("what is sealed can be released and opened, also by the next process")
   func restart() throws {
     try inFolder { folder in
-      let sealed = try FileKeyVault(folder: folder).sealPrepared(Self.key, at: Self.now)
+      let sealed = try StateVault(folder: folder).sealPrepared(Self.key, at: Self.now)
       #expect(sealed.hour == Self.now / Self.hour)
-      #expect(try FileKeyVault(folder: folder).open(sealed) == Self.key)
-      let released = try FileKeyVault(folder: folder).release(sealed)
-      #expect(try FileKeyVault(folder: folder + "/").open(released) == Self.key)
+      #expect(try StateVault(folder: folder).open(sealed) == Self.key)
+      let released = try StateVault(folder: folder).release(sealed)
+      #expect(try StateVault(folder: folder + "/").open(released) == Self.key)
     }
   }
 
   @Test("a text is encrypted under a key of its own")
   func texts() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       try vault.prepare(at: Self.now)
       let text = Array("at the sea".utf8)
       let (one, two) = (try vault.encrypt(text, at: Self.now), try vault.encrypt(text, at: Self.now))
@@ -48,7 +48,7 @@ struct FileKeyVaultTests {
   @Test("neither a sealed nor a released key holds the key, and neither passes for the other")
   func boxes() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       let sealed = try vault.sealPrepared(Self.key, at: Self.now)
       let released = try vault.release(sealed)
       for box in [sealed.box, released.box] {
@@ -67,9 +67,9 @@ struct FileKeyVaultTests {
   @Test("the key of an hour is there while it may be needed, and then it is in no file and opens nothing")
   func destruction() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       let sealed = try vault.sealPrepared(Self.key, at: Self.now)
-      let hourKey = try #require(HourKeys(try contents(folder, FileKeyVault.sealFile))?[sealed.hour])
+      let hourKey = try #require(HourKeys(try contents(folder, StateVault.sealed))?[sealed.hour])
       // Uploaded in the last moment of its hour, sent an hour later, answered a day after that.
       let end = (sealed.hour + 1) * Self.hour
       let last = end - 1 + 25 * Self.hour
@@ -79,9 +79,9 @@ struct FileKeyVaultTests {
       #expect(try vault.open(sealed) == Self.key)
 
       #expect(try vault.prepare(at: end + 26 * Self.hour) == 3, "one was destroyed, two made")
-      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?[sealed.hour] == nil)
+      #expect(HourKeys(try contents(folder, StateVault.sealed))?[sealed.hour] == nil)
       #expect(throws: KeyVaultError.destroyed) { try vault.release(sealed) }
-      #expect(throws: KeyVaultError.destroyed) { try FileKeyVault(folder: folder).release(sealed) }
+      #expect(throws: KeyVaultError.destroyed) { try StateVault(folder: folder).release(sealed) }
       for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
         #expect(!Data(try contents(folder, name)).contains(Data(hourKey)))
       }
@@ -93,19 +93,19 @@ struct FileKeyVaultTests {
   @Test("a key is on the disk before its hour begins, and without it nothing is sealed")
   func ahead() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: Self.now) }
       #expect(throws: KeyVaultError.self) { try vault.encrypt(Self.key, at: Self.now) }
       #expect(try vault.prepare(at: Self.now) == 2)
       #expect(try vault.prepare(at: Self.now + 1) == 0, "nothing is written where nothing changes")
       let inode =
-        try FileManager.default.attributesOfItem(atPath: folder + "/" + FileKeyVault.sealFile)[
+        try FileManager.default.attributesOfItem(atPath: folder + "/" + StateVault.sealed)[
           .systemFileNumber] as? Int
       let sealed = try vault.seal(Self.key, at: Self.now + Self.hour)
       #expect(
-        try FileManager.default.attributesOfItem(atPath: folder + "/" + FileKeyVault.sealFile)[.systemFileNumber]
+        try FileManager.default.attributesOfItem(atPath: folder + "/" + StateVault.sealed)[.systemFileNumber]
           as? Int == inode, "to seal in a new hour writes no file")
-      #expect(try FileKeyVault(folder: folder).open(sealed) == Self.key)
+      #expect(try StateVault(folder: folder).open(sealed) == Self.key)
     }
   }
 
@@ -114,17 +114,17 @@ struct FileKeyVaultTests {
     let directory = try TemporaryFolder()
     defer { withExtendedLifetime(directory) {} }
     let folder = directory.path
-    let (told, tell) = AsyncStream.makeStream(of: KeyVaultError?.self)
-    let vault = try FileKeyVault(folder: folder) { tell.yield($0) }
+    let (told, tell) = AsyncStream.makeStream(of: VaultFault?.self)
+    let vault = try StateVault(folder: folder) { tell.yield($0) }
     var news = told.makeAsyncIterator()
     #expect(!vault.isReady(at: Self.now))
     #expect(await news.next() == .some(nil))
     #expect(vault.isReady(at: Self.now) && vault.isReady(at: Self.now + Self.hour))
     // The disk takes nothing: whoever waits is told why, and can ask again.
-    let blocker = folder + "/" + FileKeyVault.sealFile + ".new"
+    let blocker = folder + "/" + StateVault.sealed + ".new"
     try FileManager.default.createDirectory(atPath: blocker, withIntermediateDirectories: false)
     #expect(!vault.isReady(at: Self.now + 9 * Self.hour))
-    guard case .some(.some(.unavailable)) = await news.next() else {
+    guard case .some(.some(.system)) = await news.next() else {
       Issue.record("the vault does not say that its file cannot be written")
       return
     }
@@ -138,26 +138,26 @@ struct FileKeyVaultTests {
   @Test("the old file's bytes are overwritten when it is replaced")
   func overwritten() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       try vault.prepare(at: Self.now)
-      let path = folder + "/" + FileKeyVault.sealFile
+      let path = folder + "/" + StateVault.sealed
       try FileManager.default.linkItem(atPath: path, toPath: folder + "/kept")
       try vault.prepare(at: Self.now + Self.hour)
       let kept = try contents(folder, "kept")
       #expect(kept == [UInt8](repeating: 0, count: kept.count) && !kept.isEmpty)
-      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 3)
+      #expect(HourKeys(try contents(folder, StateVault.sealed))?.keys.count == 3)
     }
   }
 
   @Test("the files are for their owner alone, and files that others can read are refused")
   func modes() throws {
     try inFolder { folder in
-      try FileKeyVault(folder: folder).prepare(at: Self.now)
-      for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
+      try StateVault(folder: folder).prepare(at: Self.now)
+      for name in [StateVault.sealed, StateVault.lastingName] {
         let path = folder + "/" + name
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-        #expect(throws: VaultFault.openToOthers(path: path, mode: "0640")) { try FileKeyVault(folder: folder) }
+        #expect(throws: VaultFault.openToOthers(path: path, mode: "0640")) { try StateVault(folder: folder) }
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
       }
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
@@ -167,8 +167,8 @@ struct FileKeyVaultTests {
   @Test("a damaged file is said to be one: cut off at any byte, or changed anywhere")
   func damage() throws {
     try inFolder { folder in
-      try FileKeyVault(folder: folder).prepare(at: Self.now)
-      for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
+      try StateVault(folder: folder).prepare(at: Self.now)
+      for name in [StateVault.sealed, StateVault.lastingName] {
         let path = folder + "/" + name
         let whole = try contents(folder, name)
         for place in whole.indices {
@@ -178,10 +178,10 @@ struct FileKeyVaultTests {
           #expect(HourKeys(changed) == nil)
         }
         try write(Array(whole.dropLast()), path)
-        #expect(throws: VaultFault.damaged(path: path)) { try FileKeyVault(folder: folder) }
+        #expect(throws: VaultFault.damaged(path: path)) { try StateVault(folder: folder) }
         try write(whole, path)
       }
-      _ = try FileKeyVault(folder: folder)
+      _ = try StateVault(folder: folder)
     }
   }
 
@@ -193,15 +193,15 @@ struct FileKeyVaultTests {
   @Test("what a crash left half written beside the file does no harm")
   func leftovers() throws {
     try inFolder { folder in
-      let sealed = try FileKeyVault(folder: folder).sealPrepared(Self.key, at: Self.now)
-      let left = folder + "/" + FileKeyVault.sealFile + ".new"
+      let sealed = try StateVault(folder: folder).sealPrepared(Self.key, at: Self.now)
+      let left = folder + "/" + StateVault.sealed + ".new"
       try write([1, 2, 3], left)
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       let later = try vault.sealPrepared(Self.key, at: Self.now + 5 * Self.hour)
       #expect(try vault.open(vault.release(sealed)) == Self.key)
       #expect(!FileManager.default.fileExists(atPath: left))
       // The next process reads what was written in its place.
-      let next = try FileKeyVault(folder: folder)
+      let next = try StateVault(folder: folder)
       #expect(try next.open(sealed) == Self.key && next.open(later) == Self.key)
     }
   }
@@ -209,13 +209,13 @@ struct FileKeyVaultTests {
   @Test("where the file cannot be written nothing is sealed, and what was sealed stays")
   func unwritable() throws {
     try inFolder { folder in
-      let vault = try FileKeyVault(folder: folder)
+      let vault = try StateVault(folder: folder)
       let sealed = try vault.sealPrepared(Self.key, at: Self.now)
       // A folder in the place of the new file, which cannot be unlinked.
-      let blocker = folder + "/" + FileKeyVault.sealFile + ".new"
+      let blocker = folder + "/" + StateVault.sealed + ".new"
       try FileManager.default.createDirectory(atPath: blocker, withIntermediateDirectories: false)
       let later = Self.now + 5 * Self.hour
-      #expect(throws: KeyVaultError.self) { try vault.prepare(at: later) }
+      #expect(throws: VaultFault.self) { try vault.prepare(at: later) }
       #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: later) }
       #expect(try vault.open(vault.release(sealed)) == Self.key)
       try FileManager.default.removeItem(atPath: blocker)
@@ -228,18 +228,18 @@ struct FileKeyVaultTests {
     let directory = try TemporaryFolder()
     defer { withExtendedLifetime(directory) {} }
     let folder = directory.path
-    let vault = try FileKeyVault(folder: folder)
+    let vault = try StateVault(folder: folder)
     try await withThrowingTaskGroup(of: SealedKey.self) { group in
       for index in 0..<200 {
         group.addTask { try vault.sealPrepared(Self.key, at: Self.now + Int64(index % 4) * Self.hour) }
       }
       for try await sealed in group { #expect(try vault.open(vault.release(sealed)) == Self.key) }
     }
-    #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 5, "four, and the one after them")
+    #expect(HourKeys(try contents(folder, StateVault.sealed))?.keys.count == 5, "four, and the one after them")
   }
 }
 
-extension FileKeyVault {
+extension StateVault {
   /// Seals a key of which the hour's key is there, as it is after the vault's thread made it.
   fileprivate func sealPrepared(_ key: [UInt8], at now: Int64) throws -> SealedKey {
     try prepare(at: now)
