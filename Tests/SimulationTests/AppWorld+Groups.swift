@@ -99,7 +99,9 @@ extension AppWorld {
 
   private func joinGroup(_ phone: Phone) {
     guard !groupLinks.isEmpty else { return }
-    let link = groupLinks[Int.random(in: 0..<groupLinks.count, using: &random)]
+    // The newest one is the likeliest to count still.
+    let place = random.chance(50) ? groupLinks.count - 1 : Int.random(in: 0..<groupLinks.count, using: &random)
+    let link = groupLinks[place]
     ask(Command(method: "clique.group.join", data: #"{"link":"\#(link)"}"#), phone)
   }
 
