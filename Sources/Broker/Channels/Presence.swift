@@ -25,6 +25,10 @@ struct Presence {
 
   var isEmpty: Bool { members.isEmpty }
   func hasMembers(of gateway: UInt64) -> Bool { countByGateway[gateway] != nil }
+  func hasMembers(of gateway: UInt64, notNamedIn session: UInt64?) -> Bool {
+    hasMembers(of: gateway) && members.contains { $0.gateway == gateway && $0.session != session }
+  }
+
   var count: Int { members.count }
   var userCount: Int { countByUser.count }
 

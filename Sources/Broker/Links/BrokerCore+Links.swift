@@ -134,7 +134,14 @@ extension BrokerCore {
   /// Ends a resync: members and channels that the gateway has not named in its new session are dropped.
   private func finishResync(of link: PeerLink, in turn: inout Turn) {
     link.lostItsMembers = false
-    for name in link.channels.sorted() {
+    // After a takeover a gateway has brought all its channels along, a hundred thousand perhaps, and nothing is to be done
+    // for nearly any of them.
+    let left = link.channels.filter { name in
+      guard let state = channels[name] else { return false }
+      return !state.interest.contains(link.gateway)
+        || state.members.hasMembers(of: link.gateway, notNamedIn: link.session)
+    }
+    for name in left.sorted() {
       guard let state = channels[name] else { continue }
       removeMembers(of: link.gateway, notNamedIn: link.session, from: state, in: &turn)
       if !state.interest.contains(link.gateway) && !state.members.hasMembers(of: link.gateway) {

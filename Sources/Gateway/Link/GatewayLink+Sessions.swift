@@ -40,17 +40,22 @@ extension GatewayLink {
   func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let unanswered = pending.all
     isResyncing = true
-    for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
+    var (waiting, unheard): ([(number: UInt64, name: ChannelName)], [(number: UInt64, name: ChannelName)]) = ([], [])
+    for (name, channel) in channels {
       channel.awaitsResync = channel.position != nil && channel.hasSubscribers
       if channel.awaitsResync {
-        toResync.append(name)
+        waiting.append((channel.number, name))
       } else if channel.position != nil {
-        // Nobody was given this position: the subscribes that are under way bring one of their own.
-        channel.position = nil
-        nameMembers(of: name, channel, at: now, into: &effects)
+        unheard.append((channel.number, name))
       }
     }
-    toResync.reverse()
+    for (_, name) in unheard.sorted(by: { $0.number < $1.number }) {
+      guard let channel = channels[name] else { continue }
+      // Nobody was given this position: the subscribes that are under way bring one of their own.
+      channel.position = nil
+      nameMembers(of: name, channel, at: now, into: &effects)
+    }
+    toResync = waiting.sorted { $0.number > $1.number }.map(\.name)
     for request in unanswered {
       if let name = request.request.channel { resyncFirst(name, at: now, into: &effects) }
       if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {

@@ -101,6 +101,7 @@ public final class GatewayLink {
   /// With more of them, what clients do meanwhile is told to no webhook. A broker that is away for long must not fill
   /// the gateway's memory.
   static let mostReports = 50_000
+  private var channelsMade: UInt64 = 0
   /// A session began, and not all channels that go on in it were asked for yet.
   var isResyncing = false
   /// Channels that are to be asked for, the next one last.
@@ -196,7 +197,8 @@ public final class GatewayLink {
 
   func channel(_ name: ChannelName) -> LinkChannel {
     if let channel = channels[name] { return channel }
-    let channel = LinkChannel(loops: configuration.loops)
+    channelsMade += 1
+    let channel = LinkChannel(loops: configuration.loops, number: channelsMade)
     channels[name] = channel
     return channel
   }

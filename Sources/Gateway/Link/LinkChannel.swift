@@ -21,6 +21,8 @@ final class LinkChannel {
     var getsPart: Bool { isFiltered || allowed != nil }
   }
 
+  /// By it channels have an order that a seed repeats, and that costs less to bring about than that of their names.
+  let number: UInt64
   /// Position of what was handed on last; nil until the first subscribe is answered, and whatever comes before that is
   /// left over from an interest that ended.
   var position: StreamPosition?
@@ -38,7 +40,11 @@ final class LinkChannel {
   /// Members of a subscribe that was given up and done after all, whose client had asked again by then.
   var lateMembers: Set<String> = []
 
-  init(loops: Int) { counts = SubscriberCounts(loops: loops) }
+  /// - Parameter number: rises with each channel.
+  init(loops: Int, number: UInt64) {
+    self.number = number
+    counts = SubscriberCounts(loops: loops)
+  }
 
   /// The event loops and encodings of all subscribers, with a filter or without.
   var audience: Audience { counts.audience }
