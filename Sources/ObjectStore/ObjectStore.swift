@@ -148,7 +148,9 @@ public final class ObjectStore: Sendable {
     try measured(.versioning) { () throws(ObjectStoreFault) in
       let reply = try ask(
         StoreRequest(method: "GET", path: bucketPath, query: [("versioning", "")]), for: [200], again: true)
-      return try Self.parsed { () throws(XMLFault) in try BucketVersioning(reply.body) }
+      do throws(XMLFault) { return try BucketVersioning(reply.body) } catch {
+        throw .notAllowed("an answer of the store of pictures \(error.why)")
+      }
     }
   }
 
@@ -190,7 +192,7 @@ public final class ObjectStore: Sendable {
   }
 
   private func askOnce(_ request: StoreRequest, for statuses: Set<Int>) throws(ObjectStoreFault) -> HTTPReply {
-    let query = request.query.isEmpty ? "" : "?" + request.sentQuery
+    let query = request.query.isEmpty ? "" : "?" + request.encodedQuery
     let call = HTTPCall(
       method: request.method, url: endpoint.address + request.encodedPath + query,
       headers: signature.headers(of: request, host: endpoint.host, at: clock()), body: request.body,

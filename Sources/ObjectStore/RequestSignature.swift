@@ -11,15 +11,12 @@ struct StoreRequest: Sendable {
   var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
 
-  /// The query as it is signed: names in order, everything encoded, an `=` also where there is no value.
-  var encodedQuery: String { pairs.map { "\($0.name)=\($0.value)" }.joined(separator: "&") }
-
-  /// The query as it stands in the address. Stores read the same in it; some do not know `versioning=`.
-  var sentQuery: String { pairs.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }.joined(separator: "&") }
-
-  private var pairs: [(name: String, value: String)] {
+  /// The query as it stands in the address and in what is signed, which must be the same: names in order, everything
+  /// encoded, an `=` also where there is no value.
+  var encodedQuery: String {
     query.map { (name: Self.encoded($0.name), value: Self.encoded($0.value)) }
       .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+      .map { "\($0.name)=\($0.value)" }.joined(separator: "&")
   }
 
   var encodedPath: String { Self.encoded(path, except: UInt8(ascii: "/")) }

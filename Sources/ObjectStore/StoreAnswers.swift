@@ -83,7 +83,8 @@ public enum BucketVersioning: Sendable, Equatable {
 extension BucketVersioning {
   init(_ body: [UInt8]) throws(XMLFault) {
     let root = try XMLReader.read(body)
-    guard root.name == "VersioningConfiguration" else { throw XMLFault("says nothing of versions") }
+    // Not all stores call it as S3 does; those that do not know the question answer with a list, or with a page for people.
+    guard root.name.contains("Versioning") else { throw XMLFault("says nothing of versions") }
     switch try root.text(of: "Status") {
     case nil: self = .off
     case "Suspended": self = .suspended
