@@ -84,7 +84,7 @@ public final class MotoServer: Sendable {
   /// How many requests of a method there have been whose path holds a text.
   public func requests(_ method: String, holding text: String) -> Int {
     let log = (try? String(contentsOf: folder.url.appendingPathComponent("errors.txt"), encoding: .utf8)) ?? ""
-    return log.split(separator: "\n").count { $0.contains("\"\(method) ") && $0.contains(text) }
+    return log.split(separator: "\n").count { $0.contains("\(method) ") && $0.contains(text) }
   }
 
   private static let folders = Mutex<[String]>([])
