@@ -87,4 +87,4 @@ pictures:  ## Take over the README's pictures of the demo from the tests in Chro
 
 clean:  ## Remove what was built.
 	swift package clean
-	rm -rf .build/conformance-venv .build/browser-venv .build/pictures
+	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures

@@ -93,6 +93,11 @@ let package = Package(
       swiftSettings: library),
     // The one way in which the server calls others over HTTP, on the system's libcurl.
     .target(name: "HTTPClient", dependencies: ["CCurl", deque], swiftSettings: library),
+    // S3-compatible stores, as far as pictures need them.
+    .target(
+      name: "ObjectStore", dependencies: ["Cryptography", "HTTPClient", metrics],
+      // As Auth, for Glibc's time beside Dispatch.
+      swiftSettings: common + [.strictMemorySafety()]),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // The same, on the system's libpq.
@@ -159,7 +164,9 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", "Web", deque, nioCore,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "ObjectStore", "CLinuxIO", "Telemetry", "Web",
+        deque,
+        nioCore,
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
@@ -192,7 +199,7 @@ let package = Package(
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin",
         "FanfareClient", "Webhooks", "Push", "Cryptography", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console",
-        "Coverage", "HTTPClient", nioCore, logging,
+        "Coverage", "HTTPClient", "ObjectStore", nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -221,6 +228,8 @@ let package = Package(
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "PostgreSQLTests", dependencies: ["PostgreSQL", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
+    .testTarget(
+      name: "ObjectStoreTests", dependencies: ["ObjectStore", "Cryptography", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(
@@ -273,7 +282,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "Web", "TestSupport",
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "ObjectStore", "Web",
+        "TestSupport",
         "COpenSSL",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
@@ -318,7 +328,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "FanfareClient", "FiftyLineChat", "Wire", "ZeroMQ", "Auth", "Log", "PostgreSQL", "TestSupport", "COpenSSL",
-        "CLinuxIO", "fanfare",
+        "CLinuxIO", "Cryptography", "ObjectStore", "fanfare",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),

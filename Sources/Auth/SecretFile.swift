@@ -24,6 +24,7 @@ public enum SecretFile {
     case notAFile(path: String)
     case tooShort(path: String, bytes: Int)
     case tooLong(path: String)
+    case empty(path: String)
     case system(path: String, doing: String, error: String)
 
     public var description: String {
@@ -39,6 +40,7 @@ public enum SecretFile {
           + "remove the file so that a new one is made (tokens signed with the old one then stop working)"
       case .tooLong(let path):
         "\(path) is larger than \(maximumLength) bytes; it should hold the secret and nothing else"
+      case .empty(let path): "\(path) is empty; write the key there, and nothing else"
       case .system(let path, let doing, let error):
         "\(doing) \(path) failed: \(error); check that the folder exists and that this user may write in it"
       }
@@ -102,6 +104,13 @@ public enum SecretFile {
       throw .tooShort(path: path, bytes: secret.utf8.count)
     }
     return secret
+  }
+
+  /// Loads a key that somebody else made, however long it is, without the whitespace around it.
+  public static func word(_ path: String) throws(Fault) -> String {
+    let word = String(decoding: try contents(of: path, limit: maximumLength), as: UTF8.self).trimmingWhitespace()
+    guard !word.isEmpty else { throw .empty(path: path) }
+    return word
   }
 
   /// Writes a secret into a file of its own that only its owner may read. A file that is there already stays as it is.

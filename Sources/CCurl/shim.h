@@ -58,6 +58,13 @@ static inline curl_off_t ccurl_retry_after(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK ? seconds : 0;
 }
 
+/// A header of the last reply, where it came once; NULL where not.
+static inline const char *ccurl_header(CURL *easy, const char *name) {
+  struct curl_header *header = NULL;
+  if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK || header->amount != 1) return NULL;
+  return header->value;
+}
+
 /// What CURLOPT_PRIVATE was set to.
 static inline void *ccurl_context(CURL *easy) {
   char *context = NULL;

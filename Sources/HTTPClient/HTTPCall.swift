@@ -30,6 +30,8 @@ public struct HTTPReply: Sendable {
   public var body: [UInt8]
   /// What the reply's `Retry-After` asks for, in seconds, be it written so or as a date; nil: nothing.
   public var retryAfterSeconds: Int64?
+  /// The reply's `Content-Range`, as it was sent; nil: it has none, or several.
+  public var contentRange: String?
 
   public init(status: Int, body: [UInt8]) {
     self.status = status

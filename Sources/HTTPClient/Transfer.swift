@@ -165,6 +165,7 @@ internal import CCurl
       var reply = HTTPReply(status: status, body: body)
       let seconds = unsafe Int64(ccurl_retry_after(easy))
       if seconds > 0 { reply.retryAfterSeconds = seconds }
+      if let range = unsafe ccurl_header(easy, "content-range") { reply.contentRange = unsafe String(cString: range) }
       return .success(reply)
     // One header line that libcurl's own buffer has no room for ends with the code of missing memory.
     case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY: return .failure(.tooLarge(limit: replyLimit))

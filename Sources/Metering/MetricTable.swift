@@ -24,7 +24,7 @@ public struct MetricDescription: Sendable {
 /// sources use against it, and another the document, the alerts and the dashboard.
 public enum MetricTable {
   public static let all: [MetricDescription] =
-    [gateway, link, broker, brokerLinks, webhooks, push, apps, log, hops, process].flatMap { $0 }
+    [gateway, pictures, link, broker, brokerLinks, webhooks, push, apps, log, hops, process].flatMap { $0 }
 
   static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -151,6 +151,16 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_webhook_events_lost_total", .counter,
       "Events of clients that no webhook hears of, as too many waited for the broker."),
+  ]
+
+  private static let pictures = [
+    MetricDescription(
+      "fanfare_picture_store_calls_total", .counter, by: ["call", "outcome"],
+      "Calls of the object store that keeps pictures (put, get, copy, delete, list, versioning) and what became of them: done, refused (by its answer, until somebody changes something), unavailable."
+    ),
+    MetricDescription(
+      "fanfare_picture_store_seconds", .histogram, by: ["call"],
+      "How long these calls took, the second try of a read among it."),
   ]
 
   private static let push = [

@@ -21,6 +21,7 @@ public struct Settings: Sendable, Equatable {
   public let gateway: Gateway
   public let clique: Clique
   public let state: State
+  public let pictures: Pictures
   public let push: Push
   public let account: Account
   public let why: Why
@@ -53,6 +54,7 @@ public struct Settings: Sendable, Equatable {
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)
     state = declare.section("state", State.init)
+    pictures = declare.section("pictures", Pictures.init)
     push = declare.section("push", Push.init)
     account = declare.section("account", Account.init)
     why = declare.section("why", Why.init)

@@ -17,6 +17,7 @@ struct SettingsRules {
     rules.checkBackbone()
     rules.checkDemo()
     rules.checkLog()
+    rules.checkPictures()
     let namespaces = channels.dropFirst().sorted { $0.path < $1.path }
     for channel in channels.prefix(1) + namespaces { rules.checkOptions(channel) }
     rules.checkApps()
@@ -53,6 +54,16 @@ struct SettingsRules {
         settings.keys.$masterFile,
         "is set, but \(log.$engine) is \(log.engine.rawValue), beside which the keys are in files; leave it out, or keep the log in postgres"
       )
+    }
+  }
+
+  private mutating func checkPictures() {
+    let pictures = settings.pictures
+    guard pictures.store == .s3 else { return }
+    for needed in [
+      pictures.s3.$endpoint, pictures.s3.$bucket, pictures.s3.$accessKeyID, pictures.s3.$secretAccessKeyFile,
+    ] where needed.wrappedValue.isEmpty {
+      report(pictures.$store, "is s3, but \(needed) is not set; write where the bucket is, and the key to it")
     }
   }
 

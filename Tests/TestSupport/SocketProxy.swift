@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Stands between a client and a server that meet on a UNIX socket, and fails as a network does.
+/// Stands between a client and a server that meet on a UNIX socket, or on a port of this machine, and fails as a network
+/// does.
 public final class SocketProxy: Sendable {
   public enum Mode: CaseIterable, Sendable {
     case open
@@ -23,18 +24,21 @@ public final class SocketProxy: Sendable {
     var accepted = 0
     var target: String
     var isClosed = false
+    /// Bytes of the client's that still pass before its connection ends; nil: all of them.
+    var bytesLeft: Int?
   }
 
   private let state: Mutex<State>
   private let listener: Int32
 
   /// - Parameters:
-  ///   - path: where clients connect.
-  ///   - target: where the server listens, or will listen. As long as it does not, connections end at once.
-  public init(at path: String, to target: String) throws {
+  ///   - place: where clients connect: the path of a socket, or a port in decimal, of which `0` is any that is free.
+  ///   - target: where the server listens, or will listen, in the same way. As long as it does not, connections end at
+  ///     once.
+  public init(at place: String, to target: String) throws {
     state = Mutex(State(target: target))
-    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
+    listener = Self.newSocket(place)
+    let isBound = Self.withAddress(place) { bind(listener, $0, $1) == 0 }
     guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
     let thread = Thread { [self] in
       while true {
@@ -46,6 +50,23 @@ public final class SocketProxy: Sendable {
     }
     thread.start()
   }
+
+  /// Where clients connect, of a proxy that stands on a port.
+  public var port: Int {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    _ = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
+    }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// Lets so many more bytes of clients through, and then ends each connection on which one sends more: in the middle of
+  /// what it sends. Nil: lets all through again.
+  public func cut(afterBytes count: Int?) { state.withLock { $0.bytesLeft = count } }
+
+  /// Whether that has happened.
+  public var hasCut: Bool { state.withLock { $0.bytesLeft == 0 } }
 
   /// Connections that there have been.
   public var accepted: Int { state.withLock { $0.accepted } }
@@ -73,8 +94,8 @@ public final class SocketProxy: Sendable {
   }
 
   private func serve(_ client: Int32) {
-    let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     let target = state.withLock { $0.target }
+    let server = Self.newSocket(target)
     guard Self.withAddress(target, { connect(server, $0, $1) == 0 }) else {
       Glibc.close(client)
       Glibc.close(server)
@@ -109,18 +130,46 @@ public final class SocketProxy: Sendable {
         state.droppedBytes += count
         return true
       }
+      let passing = dropping == .mute ? pass(count) : count
       var sent = 0
-      while !isDropped, sent < count {
-        let written = buffer[sent..<count].withUnsafeBytes {
+      while !isDropped, sent < passing {
+        let written = buffer[sent..<passing].withUnsafeBytes {
           send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
         if written <= 0 { return }
         sent += written
       }
+      if passing < count { return }
     }
   }
 
-  private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool {
+  /// How many of a client's bytes pass; its connection ends behind them where they are fewer.
+  private func pass(_ count: Int) -> Int {
+    state.withLock { state in
+      guard let left = state.bytesLeft else { return count }
+      state.bytesLeft = max(0, left - count)
+      return min(left, count)
+    }
+  }
+
+  private static func newSocket(_ place: String) -> Int32 {
+    socket(UInt16(place) == nil ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  }
+
+  private static func withAddress(_ place: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool {
+    guard let port = UInt16(place) else { return withPath(place, body) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+  }
+
+  private static func withPath(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }

@@ -19,6 +19,8 @@ public enum Need: String, CaseIterable, Sendable {
   case postgresql
   /// PgBouncer, installed, or unpacked by `.ci/setup servers`.
   case pgbouncer
+  /// moto, which speaks the protocol of S3: made ready in `.build` by pip, as the official SDK for Python is.
+  case moto
   /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
   case proxies
   /// Firefox, which notifications are shown in; where it is installed.

@@ -20,6 +20,8 @@ enum PictureFault: Error, Sendable, Equatable {
   /// The file is not what was written.
   case damaged
   case full
+  /// The store does not do it now; it may have done it. The text is a sentence for the log.
+  case unavailable(String)
   /// What the system said, for the log.
   case system(String)
 }

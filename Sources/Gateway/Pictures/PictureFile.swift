@@ -125,7 +125,7 @@ enum PictureFile {
 
   /// Says whose the picture is without naming the user: ids are random, so that the hash cannot be looked up in a
   /// table.
-  private static func ownerTag(id: String, user: String) -> [UInt8] {
+  static func ownerTag(id: String, user: String) -> [UInt8] {
     Digest.sha256.hash(Array("fanfare picture of \(id)\u{0}\(user)".utf8))
   }
 
@@ -147,6 +147,22 @@ enum PictureFile {
     } catch {
       throw PictureFault.damaged
     }
+  }
+
+  /// Where a chunk stands in its file.
+  ///
+  /// - Throws: ``PictureFault/damaged`` where the picture has fewer.
+  static func place(ofChunk index: Int, _ header: Header) throws -> Range<Int> {
+    let count = min(chunkBytes, header.total - index * chunkBytes)
+    guard count > 0 else { throw PictureFault.damaged }
+    let start = header.layout.place(ofChunk: index)
+    return start..<(start + count + header.layout.overheadBytes)
+  }
+
+  /// A chunk of a picture that is whole, decrypted.
+  static func unseal(_ sealed: [UInt8], index: Int, of header: Header, id: String, key: SecretKey) throws -> [UInt8] {
+    let isLast = index == chunkCount(ofPicture: header.total) - 1
+    return try unseal(sealed, index: index, isLast: isLast, id: id, key: key, header.layout)
   }
 
   private static func additionalData(_ id: String, _ index: Int, _ isLast: Bool) -> [UInt8] {

@@ -117,6 +117,16 @@ enum PictureFolder {
     return names
   }
 
+  /// Whether a file is one of these users: it says so by a digest, from before its first byte of a picture on.
+  static func isFile(_ path: String, ofPicture id: String, ofOneOf users: [String]) throws -> Bool {
+    do {
+      let header = try OpenPicture.reading(path).header()
+      return users.contains { header.isOf($0, id: id) }
+    } catch PictureFault.missing, PictureFault.damaged {
+      return false  // Gone since, or cut off before it held anything of a picture.
+    }
+  }
+
   static func move(_ path: String, to newPath: String) throws {
     guard unsafe rename(path, newPath) == 0 else { throw failure() }
   }

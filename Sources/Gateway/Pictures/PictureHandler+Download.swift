@@ -12,6 +12,7 @@ extension PictureHandler {
     var answer: PictureSelection.Answer
     /// The chunk in which the answer's bytes begin; nil: it has none.
     var first: [UInt8]?
+    var window: PictureWindow
   }
 
   /// The part of a picture that is on its way.
@@ -19,6 +20,8 @@ extension PictureHandler {
     var id: String
     var key: [UInt8]
     var range: Range<Int>
+    /// What is read ahead of it.
+    var window: PictureWindow
 
     /// What of a chunk belongs to the part.
     func part(of chunk: [UInt8], _ index: Int) -> ArraySlice<UInt8> {
@@ -57,16 +60,20 @@ extension PictureHandler {
     _ id: String, for purpose: PicturePurpose, _ selection: PictureSelection, withBody: Bool, key: [UInt8],
     in store: PictureStore
   ) throws -> Found {
-    let (total, tag) = try store.outline(id: id, for: purpose)
+    let window = PictureWindow(beginsAtStart: withBody && selection.wanted == nil)
+    let (total, tag) = try store.outline(id: id, for: purpose, key: key, window)
     let answer = selection.answer(total: total, tag: tag)
-    let start: Int? =
+    let range: Range<Int>? =
       switch answer {
-      case .whole: 0
-      case .part(let range): range.lowerBound
+      case .whole: 0..<total
+      case .part(let range): range
       case .notModified, .changed, .outside: nil
       }
-    let first = try withBody ? start.map { try store.chunk($0 / PictureFile.chunkBytes, of: id, key: key) } : nil
-    return Found(total: total, tag: tag, answer: answer, first: first)
+    if let range { window.end(with: (range.upperBound - 1) / PictureFile.chunkBytes) }
+    let first =
+      try withBody
+      ? range.map { try store.chunk($0.lowerBound / PictureFile.chunkBytes, of: id, key: key, window) } : nil
+    return Found(total: total, tag: tag, answer: answer, first: first, window: window)
   }
 
   private func send(_ found: Found, _ id: String, _ key: PictureKey) {
@@ -88,7 +95,9 @@ extension PictureHandler {
     }
     sendHead(status, found, headers, isWhole: found.first == nil)
     guard let first = found.first else { return }
-    write(first, range.lowerBound / PictureFile.chunkBytes, Download(id: id, key: key.key, range: range))
+    write(
+      first, range.lowerBound / PictureFile.chunkBytes,
+      Download(id: id, key: key.key, range: range, window: found.window))
   }
 
   /// - Parameter isWhole: nothing comes after the head.
@@ -119,9 +128,9 @@ extension PictureHandler {
       lastMove = .now()
       if download.isLast(index) { return finishOutput() }
       isWithDisk = true
-      let (id, key) = (download.id, download.key)
+      let (id, key, window) = (download.id, download.key, download.window)
       // A failure in the middle can only be shown by closing early.
-      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, key: key) }.assumeIsolated()
+      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, key: key, window) }.assumeIsolated()
         .whenComplete { [self] result in
           isWithDisk = false
           lastMove = .now()

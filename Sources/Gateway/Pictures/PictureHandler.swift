@@ -210,15 +210,15 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   func fail(_ error: any Error) {
     let fault = error as? PictureFault ?? .system("\(error)")
     switch fault {
+    case .unavailable(let sentence):
+      listener.logger.error("a picture could not be kept or read: \(sentence)")
     case .system, .damaged, .full:
       listener.logger.error("a picture could not be stored or read", metadata: ["error": "\(fault)"])
     case .refused, .notTaken:
       // The broker may know of the upload: its place is free again.
       if let ticket { broker.discard(ticket.id, ticket.user) { _ in } }
     case .missing where wasGranted:
-      listener.logger.error(
-        "a picture that may be seen is not in the folder of pictures; all gateways of a broker need the same one: set state.picture_directory"
-      )
+      listener.logger.error("\(service.store.depot.absence)")
     default: break
     }
     answer(HTTPReply(fault))
@@ -348,6 +348,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   private func refused(_ error: ClientError, _ ticket: PictureStore.Ticket) {
     guard phase == .receiving else { return }
+    // Uploads that other gateways do not see begin anew there, also where the picture was whole and did not get its place.
+    // The broker decides when it is whole again; only nobody can go on with it after this gateway.
+    if error.code == 437, !service.store.depot.sharesUploads { return }
     phase = .finishing
     work {
       $0.drop(ticket)

@@ -1,14 +1,9 @@
 import Cryptography
 import Dispatch
+public import ObjectStore
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
-/// Reads pictures for the broker's process, where somebody exports a user's data: from the folder in which gateways keep
-/// them, on a thread of its own, since that waits for the disk.
+/// Reads pictures for the broker's process, where somebody exports a user's data: from the folder or the store in which
+/// gateways keep them, on a thread of its own, since that waits for the disk or the network.
 public final class PictureReader: Sendable {
   public enum Failure: Error, Sendable, Equatable {
     /// There is no file of this picture.
@@ -19,11 +14,21 @@ public final class PictureReader: Sendable {
     case unavailable(String)
   }
 
-  private let folder: String
+  private let depot: any PictureDepot
   private let queue = DispatchQueue(label: "fanfare.pictures.export")
 
   /// - Parameter folder: of the gateways; need not exist yet.
-  public init(folder: String) { self.folder = folder }
+  public init(folder: String) { depot = FolderDepot(folder: folder) }
+
+  /// - Parameters:
+  ///   - objects: the store in which the gateways keep pictures.
+  ///   - userAgent: how calls of it name this server.
+  /// - Throws: where the configuration cannot be used. The description is a sentence for the operator.
+  public init(objects: ObjectStoreConfiguration, userAgent: String) throws(ObjectStoreFault) {
+    depot = ObjectDepot(try ObjectStore(objects, userAgent: userAgent)) { _ in }
+  }
+
+  deinit { depot.close() }
 
   /// Reads some bytes of a picture. Returns at once.
   ///
@@ -47,45 +52,38 @@ public final class PictureReader: Sendable {
   ) throws(Failure) -> [UInt8] {
     guard PictureRequest.isID(id) else { throw .missing }
     do {
-      return try chunks(of: open(id, upload), id, SecretKey(key), total, range)
+      return try chunks(id, upload, key, total, range)
     } catch PictureFault.missing {
-      // A broker that was given another folder than its gateways must not say that all pictures are lost.
-      guard unsafe access(folder, F_OK) == 0 else {
-        throw .unavailable(
-          "the folder of the pictures is not here: set state.picture_directory of the broker to that of its gateways")
-      }
+      if let sentence = depot.blindness { throw .unavailable(sentence) }
       throw .missing
     } catch PictureFault.damaged {
       throw .damaged
+    } catch PictureFault.unavailable(let sentence) {
+      throw .unavailable("a picture cannot be read now, \(sentence); try again later")
     } catch {
       throw .unavailable("a picture cannot be read now, \(error); try again later")
     }
   }
 
-  private func open(_ id: String, _ upload: [UInt8]?) throws -> OpenPicture {
-    guard let upload else { return try OpenPicture.reading(folder + "/" + id) }
-    // Under its id first: it may get the other name in between, and never the other way round.
-    do {
-      let file = try OpenPicture.reading(folder + "/" + id)
-      if try file.header().upload == upload { return file }
-    } catch PictureFault.missing {}
-    return try OpenPicture.reading(folder + "/" + KeptPictureName(id, upload).name)
-  }
-
   private func chunks(
-    of file: consuming OpenPicture, _ id: String, _ key: SecretKey, _ total: Int, _ range: Range<Int>
+    _ id: String, _ upload: [UInt8]?, _ key: [UInt8], _ total: Int, _ range: Range<Int>
   ) throws -> [UInt8] {
-    let header = try file.header()
-    let key = header.purpose == .clique ? PictureFile.cleanedKey(key) : key
-    guard header.total == total, range.lowerBound % PictureFile.chunkBytes == 0,
+    let window = PictureWindow(chunks: Self.aheadChunks)
+    let picture = try depot.open(id, upload, key: key, window)
+    guard picture.header.total == total, range.lowerBound % PictureFile.chunkBytes == 0,
       range.upperBound <= total
     else { throw PictureFault.damaged }
+    window.end(with: (range.upperBound - 1) / PictureFile.chunkBytes)
+    let key = PictureStore.fileKey(SecretKey(key), picture.header)
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)
     for start in stride(from: range.lowerBound, to: range.upperBound, by: PictureFile.chunkBytes) {
-      let chunk = try PictureStore.chunk(start / PictureFile.chunkBytes, of: file, id: id, key: key)
+      let chunk = try PictureStore.chunk(start / PictureFile.chunkBytes, of: picture, id: id, key: key)
       bytes += chunk.prefix(range.upperBound - start)
     }
     return bytes
   }
+
+  /// A part of an export, of a MiB, is one call of a store; and one part is read at a time.
+  private static let aheadChunks = 16
 }

@@ -120,6 +120,7 @@ extension HTTPReply {
     case .empty: self = .badRequest("the picture is empty")
     case .missing: self = .pictureNotFound
     case .full: self = HTTPReply(status: .insufficientStorage, body: "the server's disk is full; try again later\n")
+    case .unavailable: self = .pictureUnavailable
     case .damaged, .system: self = .pictureFailed
     }
   }

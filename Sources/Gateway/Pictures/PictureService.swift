@@ -3,6 +3,7 @@ import Dispatch
 public import Wire
 import NIOCore
 import NIOPosix
+public import ObjectStore
 import Synchronization
 import ZeroMQ
 
@@ -97,8 +98,13 @@ public struct PictureBroker: Sendable {
 }
 
 public struct PictureConfiguration: Sendable {
-  /// Made where it does not exist; its parent must. All gateways of a broker need the same one.
+  /// Of uploads, and of whole pictures where there is no store of objects: then all gateways of a broker need the same one.
+  /// Made where it does not exist; its parent must.
   public var folder: String
+  /// Where whole pictures are kept; nil: in the folder.
+  public var objects: ObjectStoreConfiguration?
+  /// How calls of the store name this server.
+  public var userAgent = "Fanfare"
   /// Bytes of a picture of State.
   public var maximumBytes: Int
   /// Bytes, and pixels a side, of a picture of Clique.
@@ -117,7 +123,7 @@ public struct PictureConfiguration: Sendable {
   /// Requests under way, in all and of one user.
   public var maximumRequests: Int
   public var maximumRequestsPerUser: Int
-  /// Threads that wait for the disk.
+  /// Threads that wait for the disk, or for the store of objects.
   public var threads = 2
   /// Milliseconds until files of forgotten users that could not be deleted are tried again.
   var retryMilliseconds = 1_000
@@ -143,6 +149,8 @@ public final class PictureService: Sendable {
   private let cleaning = NIOThreadPool(numberOfThreads: 1)
   /// What is to become of pictures whose files the disk did not let go of.
   private let undone = Mutex<Set<PictureFate>>([])
+  /// Whether pictures that lie in the folder have all been moved to where they are kept.
+  private let hasMoved = Mutex(false)
   /// With more, some are left to ``reconcile()``.
   private static let mostUndone = 100_000
   /// Tells the operator what went wrong.
@@ -151,7 +159,8 @@ public final class PictureService: Sendable {
   /// - Parameters:
   ///   - broker: for each purpose of the configuration.
   ///   - warn: tells the operator what went wrong, with a sentence.
-  /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
+  /// - Throws: where the folder cannot be made or read, or where what is deleted from the store of objects would not be
+  ///   gone. The description is a sentence for the operator.
   public init(
     _ configuration: PictureConfiguration, verifier: any TokenVerifier,
     broker: (PicturePurpose) -> PictureBroker,
@@ -165,8 +174,9 @@ public final class PictureService: Sendable {
     var limits = PictureStore.Limits()
     limits.partialLifetimeSeconds = configuration.partialLifetimeSeconds
     limits.cliquePixels = configuration.maximumCliquePixels
+    let depot = try Self.depot(configuration, warn)
     do {
-      store = try PictureStore(folder: configuration.folder, limits: limits) {
+      store = try PictureStore(folder: configuration.folder, depot: depot, limits: limits) {
         Int64(MonotonicClock.now() / 1_000_000_000)
       }
     } catch {
@@ -175,6 +185,38 @@ public final class PictureService: Sendable {
     pool = NIOThreadPool(numberOfThreads: max(1, configuration.threads))
     pool.start()
     cleaning.start()
+    cleaning.submit { [self] state in
+      if case .active = state { moveIn() }
+    }
+  }
+
+  /// - Returns: nil where pictures are kept in the folder.
+  private static func depot(
+    _ configuration: PictureConfiguration, _ warn: @escaping @Sendable (String) -> Void
+  ) throws(ListenerError) -> ObjectDepot? {
+    guard let objects = configuration.objects else { return nil }
+    do throws(ObjectStoreFault) {
+      let depot = ObjectDepot(try ObjectStore(objects, userAgent: configuration.userAgent), warn: warn)
+      do throws(ObjectStoreFault) { try depot.check() } catch .unavailable(let sentence) {
+        // Everything but pictures goes on without it.
+        warn("pictures cannot be kept or shown before their store answers: \(sentence)")
+      }
+      return depot
+    } catch {
+      throw .pictureStore("\(error)")
+    }
+  }
+
+  /// Moves whole pictures that lie in the folder to where they are kept: they were taken in before that was another place.
+  private func moveIn() {
+    if hasMoved.withLock({ $0 }) { return }
+    do {
+      let count = try store.moveIn()
+      hasMoved.withLock { $0 = true }
+      if count > 0 { warn("\(count) pictures that lay in \(configuration.folder) have been moved into their store") }
+    } catch {
+      warn("pictures that lie in \(configuration.folder) are not all in their store yet: \(error)")
+    }
   }
 
   /// Deletes pictures, or keeps them for moderators, as ``AppEffect`` says. Returns at once.
@@ -269,21 +311,29 @@ public final class PictureService: Sendable {
 
   private static let picturesPerQuestion = 100
 
-  /// Deletes uploads that nobody goes on with. Returns at once; the listener asks every few minutes.
+  /// Deletes uploads that nobody goes on with, and looks again at what could not be done or may have been done. Returns at
+  /// once; the listener asks every few minutes.
   public func sweep() {
-    cleaning.submit { [store] state in
-      if case .active = state { store.sweep() }
+    cleaning.submit { [self] state in
+      guard case .active = state else { return }
+      store.sweep()
+      decideNow([])
+      moveIn()
+      reconcile((try? store.doubted()) ?? [])
     }
   }
 
   /// Ends the threads, after the listener.
   public func stop() async {
+    // What waits for the store is told that nobody does any more.
+    store.depot.close()
     try? await pool.shutdownGracefully()
     try? await cleaning.shutdownGracefully()
   }
 
   /// Ends the threads, and blocks until they have ended.
   func stopWaiting() {
+    store.depot.close()
     try? pool.syncShutdownGracefully()
     try? cleaning.syncShutdownGracefully()
   }

@@ -9,6 +9,8 @@ struct StoredPicture: Sendable, Equatable {
   var stands = false
   /// Uploads of the id whose files are kept for moderators.
   var kept: [[UInt8]] = []
+  /// For which app it is, where that is known without reading it.
+  var purpose: PicturePurpose?
 
   /// What is to become of it; nil: it stays as it is.
   func fate(by sorted: SortedPictures) -> PictureFate? {
@@ -49,8 +51,6 @@ struct KeptPictureName: Sendable, Equatable {
 
 /// Deleting pictures, and keeping what was reported.
 extension PictureStore {
-  func keptPath(_ id: String, _ upload: [UInt8]) -> String { folder + "/" + KeptPictureName(id, upload).name }
-
   /// Does what is to become of pictures. Ids that are not here are passed over.
   ///
   /// - Returns: what is not done, or may be undone after a power cut.
@@ -58,35 +58,29 @@ extension PictureStore {
   func decide(_ fates: [PictureFate]) -> [PictureFate] {
     let fates = fates.filter { PictureRequest.isID($0.id) }
     var left = fates.filter { fate in
-      let isReleased = fate.released.reduce(true) { PictureFolder.remove(keptPath(fate.id, $1)) && $0 }
+      let isReleased = fate.released.reduce(true) { release(fate.id, $1) && $0 }
       return !(!fate.isGone || remove(fate.id, keeping: fate.kept)) || !isReleased
     }
-    do { try PictureFolder.sync(folder) } catch { left = fates }
+    do {
+      try depot.sync()
+      try former?.sync()
+    } catch { left = fates }
     return left
   }
 
   /// - Returns: whether nothing is left under the id.
   private func remove(_ id: String, keeping uploads: [[UInt8]]) -> Bool {
-    do { try keep(id, of: uploads) } catch {
-      // What the disk does not take now is not deleted, so that it can be kept later.
-      return false
-    }
-    let isGone = PictureFolder.remove(path(id))
-    // An upload that goes on at this moment ends at its next chunk.
+    // An upload that goes on at this moment ends at its next chunk. Before the picture is looked for: whoever gives it its
+    // place at this moment looks for its upload after, so that one of the two finds out.
     contents.withLock { _ = $0.partials.removeValue(forKey: id) }
+    guard depot.remove(id, keeping: uploads), former?.remove(id, keeping: uploads) ?? true else { return false }
     let isCleanGone = PictureFolder.remove(cleanPath(id))
-    return PictureFolder.remove(partialPath(id)) && isCleanGone && isGone
+    return PictureFolder.remove(partialPath(id)) && isCleanGone
   }
 
-  /// Gives a picture's file the name under which it is kept for moderators, if it is one of these uploads.
-  private func keep(_ id: String, of uploads: [[UInt8]]) throws {
-    if uploads.isEmpty { return }
-    do {
-      let header = try OpenPicture.reading(path(id)).header()
-      if uploads.contains(header.upload) { try PictureFolder.move(path(id), to: keptPath(id, header.upload)) }
-    } catch PictureFault.missing, PictureFault.damaged {
-      // Nothing is there that anybody could look at.
-    }
+  private func release(_ id: String, _ upload: [UInt8]) -> Bool {
+    let isGone = depot.release(id, upload)
+    return (former?.release(id, upload) ?? true) && isGone
   }
 
   /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.
@@ -104,37 +98,53 @@ extension PictureStore {
   ///
   /// - Throws: where one of them is still there, or may be.
   func forget(_ users: [String]) throws {
+    // First the uploads: one that gets its place meanwhile is found there.
     var theirs: [PictureFate] = []
-    for name in try PictureFolder.names(in: folder) {
+    for name in try PictureFolder.names(in: folder) where Self.suffixes.contains(where: { name.hasSuffix($0) }) {
       let id = Self.id(ofFile: name)
-      guard PictureRequest.isID(id), try isFile(name, ofPicture: id, ofOneOf: users) else { continue }
-      let kept = KeptPictureName(name)
-      theirs.append(PictureFate(id: id, isGone: kept == nil, released: kept.map { [$0.upload] } ?? []))
+      guard PictureRequest.isID(id),
+        try PictureFolder.isFile(folder + "/" + name, ofPicture: id, ofOneOf: users)
+      else { continue }
+      theirs.append(PictureFate(id: id, isGone: true, released: []))
     }
+    theirs += try depot.pictures(ofOneOf: users)
+    theirs += try former?.pictures(ofOneOf: users) ?? []
     if !decide(theirs).isEmpty { throw PictureFault.system("files that are still there") }
   }
 
-  /// A file says whose it is by a digest, from before its first byte of a picture on.
-  private func isFile(_ name: String, ofPicture id: String, ofOneOf users: [String]) throws -> Bool {
-    do {
-      let header = try OpenPicture.reading(folder + "/" + name).header()
-      return users.contains { header.isOf($0, id: id) }
-    } catch PictureFault.missing, PictureFault.damaged {
-      return false  // Gone since, or cut off before it held anything of a picture.
+  /// All pictures that were taken in and are here: what stands under the ids, and what is kept of them.
+  func finished() throws -> [StoredPicture] { try depot.pictures(nil) }
+
+  /// Pictures of which the depot may have taken in what nobody was told of, because it did not answer in time: whether they
+  /// are wanted is asked of the broker for as long as an upload lives.
+  func doubted() throws -> [StoredPicture] {
+    let now = clock()
+    let ids = contents.withLock { contents in
+      contents.doubted = contents.doubted.filter { now - $0.value < limits.partialLifetimeSeconds }
+      return contents.doubted.keys.sorted()
     }
+    return try ids.flatMap { try depot.pictures($0) }
   }
 
-  /// All pictures that were taken in and are here: what stands under the ids, and what is kept of them.
-  func finished() throws -> [StoredPicture] {
-    var pictures: [String: StoredPicture] = [:]
+  /// Moves whole pictures that lie in the folder into a depot that is no folder. Another gateway of the same folder may do
+  /// so at the same time.
+  ///
+  /// - Returns: how many there were.
+  func moveIn() throws -> Int {
+    if depot.sharesUploads { return 0 }
+    var count = 0
     for name in try PictureFolder.names(in: folder) {
-      if PictureRequest.isID(name) {
-        pictures[name, default: StoredPicture(id: name)].stands = true
-      } else if let kept = KeptPictureName(name) {
-        pictures[kept.id, default: StoredPicture(id: kept.id)].kept.append(kept.upload)
+      let kept = KeptPictureName(name)
+      guard PictureRequest.isID(name) || kept != nil else { continue }
+      do {
+        try depot.take(folder + "/" + name, id: kept?.id ?? name, isKept: kept != nil)
+        PictureFolder.remove(folder + "/" + name)
+        count += 1
+      } catch PictureFault.damaged, PictureFault.missing {
+        // Nobody can look at it, there or here; or another gateway was faster.
       }
     }
-    return pictures.values.sorted { $0.id < $1.id }
+    return count
   }
 
   /// Deletes uploads that nobody goes on with, at whichever gateway.

@@ -2,8 +2,9 @@ import Cryptography
 import NIOCore
 import Synchronization
 
-/// Takes pictures in, piece by piece, and gives them out: files in a folder, encrypted under keys that it does not
-/// keep. No byte of a picture touches the disk as it is.
+/// Takes pictures in, piece by piece, and gives them out: files, encrypted under keys that it does not keep. No byte of a
+/// picture touches the disk as it is. Uploads stand in a folder; what is whole is kept in the same folder, or in a bucket
+/// (``PictureDepot``).
 ///
 /// Several gateways may use one folder. Where an upload stands is told by its file alone (`<id>.part`), which a gateway
 /// locks while it writes a chunk; its key is with the gateway that began it and with the broker. So an upload goes on
@@ -66,17 +67,28 @@ final class PictureStore: Sendable {
     var lastGeneration: UInt64 = 0
     /// Files of uploads, whoever writes them, by name.
     var seen: [String: Seen] = [:]
+    /// Ids of pictures that the depot may or may not have taken in, and when that began to be so.
+    var doubted: [String: Int64] = [:]
   }
 
   let folder: String
+  let depot: any PictureDepot
+  /// Where pictures were kept before they were in another depot: some may lie there still. Nil: the depot is the folder.
+  let former: FolderDepot?
   let limits: Limits
   /// Seconds; never goes back.
   let clock: @Sendable () -> Int64
   let contents = Mutex(Contents())
 
-  /// - Parameter folder: made where it does not exist.
-  init(folder: String, limits: Limits = Limits(), clock: @escaping @Sendable () -> Int64) throws {
+  /// - Parameters:
+  ///   - folder: of the uploads; made where it does not exist.
+  ///   - depot: of the pictures that are whole; nil: the folder.
+  init(
+    folder: String, depot: (any PictureDepot)? = nil, limits: Limits = Limits(), clock: @escaping @Sendable () -> Int64
+  ) throws {
     self.folder = folder
+    self.depot = depot ?? FolderDepot(folder: folder)
+    former = depot.map { _ in FolderDepot(folder: folder) }
     self.limits = limits
     self.clock = clock
     try PictureFolder.make(folder)
@@ -304,19 +316,40 @@ final class PictureStore: Sendable {
     return picture
   }
 
-  /// Gives the file the picture's name, now that the broker has the key: from here on the picture counts as taken in.
+  /// Gives the picture its place, now that the broker has the key: from here on it counts as taken in.
+  ///
+  /// - Throws: where that is not so, or not known. The upload is still there then, and can be ended once more.
   func keep(_ ticket: Ticket) throws {
     _ = try claim(ticket)
-    defer { forget(ticket) }
-    let file = try openPartial(ticket)
-    switch ticket.purpose {
-    case .state: try PictureFolder.move(partialPath(ticket.id), to: path(ticket.id))
-    case .clique:
-      try PictureFolder.move(cleanPath(ticket.id), to: path(ticket.id))
-      PictureFolder.remove(partialPath(ticket.id))
+    do {
+      let file = try openPartial(ticket)
+      try depot.take(ticket.purpose == .clique ? cleanPath(ticket.id) : partialPath(ticket.id), id: ticket.id)
+      if !depot.sharesUploads { try stayOrUndo(ticket) }
+      // A depot that is no folder leaves the files of what it has.
+      if ticket.purpose == .clique || !depot.sharesUploads { removeFiles(of: ticket) }
+      _ = consume file
+    } catch {
+      if case PictureFault.unavailable = error { doubt(ticket.id) }
+      if case PictureFault.superseded = error { forget(ticket) } else { release(ticket) }
+      throw error
     }
-    _ = consume file
+    forget(ticket)
     try PictureFolder.sync(folder)
+  }
+
+  /// What is to be deleted is looked for in the depot after its upload was ended. So a picture that got its place while its
+  /// upload was ended is found by one of the two: by whoever deletes, or here.
+  private func stayOrUndo(_ ticket: Ticket) throws {
+    if contents.withLock({ $0.partials[ticket.id]?.ticket == ticket }) { return }
+    if !depot.takeBack(ticket.id, ticket.upload) { doubt(ticket.id) }
+    throw PictureFault.superseded
+  }
+
+  private func doubt(_ id: String) {
+    let now = clock()
+    contents.withLock { contents in
+      if contents.doubted.count < limits.partials { contents.doubted[id] = now }
+    }
   }
 
   /// Ends an upload and deletes what there is of it.
@@ -328,9 +361,14 @@ final class PictureStore: Sendable {
   /// writer.
   private func removeFile(of ticket: Ticket) {
     guard let file = try? openPartial(ticket) else { return }
+    removeFiles(of: ticket)
+    _ = consume file
+  }
+
+  /// Call it with the upload's file locked.
+  private func removeFiles(of ticket: Ticket) {
     if ticket.purpose == .clique { PictureFolder.remove(cleanPath(ticket.id)) }
     PictureFolder.remove(partialPath(ticket.id))
-    _ = consume file
   }
 
   /// - Returns: whether this ticket was the one to write with.
@@ -376,7 +414,7 @@ final class PictureStore: Sendable {
   /// The size of a picture that was taken in from this user, as it was sent; nil where there is none.
   private func finishedSize(_ id: String, _ user: String, _ purpose: PicturePurpose) throws -> Int? {
     do {
-      let header = try OpenPicture.reading(path(id)).header()
+      let header = try depot.open(id, nil, key: nil, PictureWindow()).header
       guard header.isOf(user, id: id), header.purpose == purpose else { throw PictureFault.taken }
       return header.sent
     } catch PictureFault.missing {

@@ -7,6 +7,8 @@ public enum ListenerError: Error, Sendable, Equatable, CustomStringConvertible {
   case invalidPort(Int)
   case noEventLoops
   case pictureFolder(String, String)
+  /// The store of pictures cannot be used; with a sentence.
+  case pictureStore(String)
   case system(call: String, errno: Int32)
 
   public var description: String {
@@ -22,6 +24,7 @@ public enum ListenerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .noEventLoops: "the listener was given no event loop; give it at least one"
     case .pictureFolder(let path, let error):
       "the folder \(path) for pictures cannot be used (\(error)); make it, and let this user write in it"
+    case .pictureStore(let sentence): sentence
     case .system(let call, let errno): "\(call) failed with error \(errno) while the public port was opened"
     }
   }

@@ -182,7 +182,8 @@ extension Settings {
       _pictureDirectory = declare.text(
         "picture_directory", "",
         "Folder of the pictures of State and Clique, which all gateways of a broker and the broker itself must share; without it a broker in a "
-          + "process of its own gives no pictures out with an export. Empty: `pictures` in `data.directory`.")
+          + "process of its own gives no pictures out with an export. With `pictures.store` `s3` it holds a gateway's uploads "
+          + "under way alone, and nobody has to share it. Empty: `pictures` in `data.directory`.")
       _pictureBytes = declare.bytes("picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture.")
       _maxRecorders = declare.integer(
         "max_recorders", 20, in: 1...1000, "Recorders that one user has open at a time; one more is error 106.")

@@ -1,6 +1,9 @@
 import Apps
+import Auth
 import Broker
+import Cryptography
 import Gateway
+import ObjectStore
 import Settings
 import Vault
 import Wire
@@ -77,7 +80,9 @@ enum AppSetup {
   }
 
   /// How pictures are taken in; nil where no app takes any.
-  static func pictures(_ settings: Settings) -> PictureConfiguration? {
+  ///
+  /// - Throws: where the key to their store cannot be read.
+  static func pictures(_ settings: Settings) throws -> PictureConfiguration? {
     guard settings.state.enabled || settings.clique.enabled else { return nil }
     let folder = settings.state.pictureDirectory
     var configuration = PictureConfiguration(
@@ -85,6 +90,10 @@ enum AppSetup {
       maximumBytes: settings.state.pictureBytes,
       maximumRequests: settings.state.maxPictureRequests,
       maximumRequestsPerUser: settings.state.maxPictureRequestsPerUser)
+    configuration.objects = try objects(settings)
+    // A store takes its time. Each of these threads may hold a whole picture.
+    if configuration.objects != nil { configuration.threads = 8 }
+    configuration.userAgent = "Fanfare/\(Fanfare.version)"
     configuration.maximumCliqueBytes = settings.clique.maxPictureBytes
     configuration.maximumCliquePixels = settings.clique.maxPicturePixels
     configuration.purposes = []
@@ -93,10 +102,37 @@ enum AppSetup {
     return configuration
   }
 
-  /// Where the broker reads pictures for exports: in the folder of its gateways; nil where no app takes any.
-  static func pictureSource(_ settings: Settings) -> PictureSource? {
-    guard let folder = pictures(settings)?.folder else { return nil }
-    let reader = PictureReader(folder: folder)
+  /// The store in which whole pictures are kept; nil: the folder.
+  private static func objects(_ settings: Settings) throws -> ObjectStoreConfiguration? {
+    let s3 = settings.pictures.s3
+    guard settings.pictures.store == .s3 else { return nil }
+    let secret: String
+    do throws(SecretFile.Fault) { secret = try SecretFile.word(s3.secretAccessKeyFile) } catch {
+      throw Complaint("\(s3.$secretAccessKeyFile): \(error)")
+    }
+    var objects = ObjectStoreConfiguration(
+      endpoint: s3.endpoint, bucket: s3.bucket, region: s3.region, prefix: s3.prefix, accessKeyID: s3.accessKeyID,
+      secretAccessKey: SecretKey(Array(secret.utf8)))
+    objects.timeoutMilliseconds = Int(s3.timeout.milliseconds)
+    objects.certificateAuthorities = try CertificateAuthorities.file(s3.$certificateAuthorities)
+    return objects
+  }
+
+  /// Where the broker reads pictures for exports: where its gateways keep them; nil where no app takes any.
+  ///
+  /// - Throws: where their store cannot be used.
+  static func pictureSource(_ settings: Settings) throws -> PictureSource? {
+    guard let pictures = try pictures(settings) else { return nil }
+    let reader: PictureReader
+    if let objects = pictures.objects {
+      do throws(ObjectStoreFault) {
+        reader = try PictureReader(objects: objects, userAgent: pictures.userAgent)
+      } catch {
+        throw Complaint("\(error)")
+      }
+    } else {
+      reader = PictureReader(folder: pictures.folder)
+    }
     return { part, then in
       reader.read(part.id, part.upload, key: part.key, total: part.total, part.range) { result in
         then(

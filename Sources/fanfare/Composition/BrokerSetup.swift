@@ -63,7 +63,7 @@ enum BrokerSetup {
       core: core, endpoints: endpoints, router: router, pipe: pipe, context: context, loop: loop,
       completions: completions, news: news, resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.unmovedSeconds() }, otherPlaces: otherPlaces(index),
-      pictures: AppSetup.pictureSource(settings), notifier: notifier,
+      pictures: try AppSetup.pictureSource(settings), notifier: notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     broker.folderLock = disk.folderLock
     follow(clock, by: broker, vault, vanishing)

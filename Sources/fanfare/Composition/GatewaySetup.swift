@@ -15,7 +15,7 @@ enum GatewaySetup {
       requestTimeout: settings.client.requestTimeout.milliseconds, uplinkWindowBytes: gateway.uplinkWindowBytes,
       clientReadWindowBytes: settings.client.readWindowBytes, readWindowBytes: gateway.readWindowBytes,
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
-    configuration.pictures = AppSetup.pictures(settings)
+    configuration.pictures = try AppSetup.pictures(settings)
     configuration.proxies = try ProxySetup.configuration(for: settings)
     let origins = settings.channelOrigins
     configuration.settingOrigin = { origins.origin(of: $0) }

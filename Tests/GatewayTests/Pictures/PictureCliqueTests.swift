@@ -7,7 +7,7 @@ import Wire
 @testable import Gateway
 
 /// Pictures of Clique: the way of State's, and cleaned when they are whole.
-@Suite("Pictures of Clique over HTTP")
+@Suite("Pictures of Clique over HTTP", .overBothDepots)
 struct PictureCliqueTests {
   private static let id = PictureScene.id
 
@@ -90,7 +90,7 @@ struct PictureCliqueTests {
       let taken = try #require(scene.broker.picture(Self.id))
       let done = DispatchSemaphore(value: 0)
       let read = Mutex<[UInt8]>([])
-      PictureReader(folder: scene.folder).read(
+      try scene.reader().read(
         Self.id, key: taken.key, total: taken.bytes, 0..<taken.bytes
       ) { result in
         read.withLock { $0 = (try? result.get()) ?? [] }
@@ -179,10 +179,10 @@ struct PictureCliqueTests {
     }
   }
 
-  private func read(_ picture: TakenPicture, in folder: String) -> [UInt8]? {
+  private func read(_ picture: TakenPicture, in scene: PictureScene) throws -> [UInt8]? {
     let done = DispatchSemaphore(value: 0)
     let read = Mutex<[UInt8]?>(nil)
-    PictureReader(folder: folder).read(
+    try scene.reader().read(
       picture.id, picture.upload, key: picture.key, total: picture.bytes, 0..<picture.bytes
     ) { result in
       read.withLock { $0 = try? result.get() }
@@ -200,23 +200,23 @@ struct PictureCliqueTests {
       let (first, second) = (PictureSample.jpeg(pixels: 300_000), PictureSample.png())
       #expect(try scene.put(id, first.dirty).status == 201)
       let taken = try #require(scene.broker.picture(id))
-      #expect(read(taken, in: scene.folder) == first.clean, "while it stands")
+      #expect(try read(taken, in: scene) == first.clean, "while it stands")
       let fate = PictureFate(id: id, isGone: true, kept: [taken.upload])
       for _ in 0..<2 { try scene.decide([fate]) }
       #expect(scene.files.count == 1 && scene.files.first?.hasSuffix(".kept") == true)
-      #expect(read(taken, in: scene.folder) == first.clean)
+      #expect(try read(taken, in: scene) == first.clean)
       #expect(try scene.offset(id) == "0")
       #expect(try scene.get(id).status == 404)
       #expect(try scene.put(id, second.dirty).status == 201)
       let other = try #require(scene.broker.picture(id))
-      #expect(read(taken, in: scene.folder) == first.clean && read(other, in: scene.folder) == second.clean)
+      #expect(try read(taken, in: scene) == first.clean && read(other, in: scene) == second.clean)
       try scene.decide([PictureFate(id: id, isGone: false, released: [taken.upload])])
       #expect(scene.files == [id])
-      #expect(read(taken, in: scene.folder) == nil && read(other, in: scene.folder) == second.clean)
+      #expect(try read(taken, in: scene) == nil && read(other, in: scene) == second.clean)
     }
   }
 
-  @Test("what the disk does not let be kept is not deleted, and kept when it does")
+  @Test("what the disk does not let be kept is not deleted, and kept when it does", .inFolderAlone)
   func keptAtLast() async throws {
     try await withClique { scene throws in
       let sample = PictureSample.png()
@@ -234,7 +234,7 @@ struct PictureCliqueTests {
       try FileManager.default.removeItem(atPath: obstacle)
       try scene.decide([])
       #expect(scene.files == [name])
-      #expect(read(taken, in: scene.folder) == sample.clean)
+      #expect(try read(taken, in: scene) == sample.clean)
     }
   }
 
@@ -255,7 +255,7 @@ struct PictureCliqueTests {
       scene.broker.keep(ids[0], [])
       scene.service.reconcile()
       #expect(try scene.harness.wait { keptFiles().count == 1 && scene.files.count == 2 })
-      #expect(read(taken[1], in: scene.folder) == sample.clean)
+      #expect(try read(taken[1], in: scene) == sample.clean)
       let forgotten = DispatchSemaphore(value: 0)
       scene.service.forget(["ada"]) { _ in forgotten.signal() }
       forgotten.wait()
@@ -263,7 +263,7 @@ struct PictureCliqueTests {
     }
   }
 
-  @Test("what is cleaned is on the disk under a key of its own, and not as it is")
+  @Test("what is cleaned is on the disk under a key of its own, and not as it is", .inFolderAlone)
   func encrypted() async throws {
     try await withClique { scene throws in
       let sample = PictureSample.jpeg(pixels: 200_000)

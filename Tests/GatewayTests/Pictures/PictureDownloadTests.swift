@@ -3,7 +3,7 @@ import Wire
 
 @testable import Gateway
 
-@Suite("Pictures over HTTP: downloads that go on where they stood, and discarding")
+@Suite("Pictures over HTTP: downloads that go on where they stood, and discarding", .overBothDepots)
 struct PictureDownloadTests {
   private static let id = PictureScene.id
   private static let path = "/state/pictures/" + id

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Gateway
 
-@Suite("Files of pictures of users whose data is deleted")
+@Suite("Files of pictures of users whose data is deleted", .overBothDepots)
 struct PictureForgettingTests {
   private static let other = String(repeating: "b", count: 32)
   private static let partial = String(repeating: "c", count: 32)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Reading pictures for an export")
+@Suite("Reading pictures for an export", .ownThread, .overBothDepots)
 struct PictureReaderTests {
   /// A folder with one picture, as a gateway leaves it.
   private struct Kept {
@@ -17,7 +17,7 @@ struct PictureReaderTests {
     init(bytes: Int) throws {
       folder = try TemporaryFolder()
       picture = PictureScene.picture(bytes)
-      let store = try PictureStore(folder: folder.path) { 0 }
+      let store = try PictureStore(folder: folder.path, depot: try PictureStand.depot()) { 0 }
       guard case .receives(let ticket, _, _) = try store.begin(id: id, user: "ada", total: bytes, start: nil) else {
         throw PictureFault.empty
       }
@@ -33,7 +33,10 @@ struct PictureReaderTests {
     func read(
       _ range: Range<Int>, id: String? = nil, key: [UInt8]? = nil, total: Int? = nil, in folder: String? = nil
     ) async -> Result<[UInt8], PictureReader.Failure> {
-      let reader = PictureReader(folder: folder ?? self.folder.path)
+      let reader =
+        try? PictureStand.objects.map { try PictureReader(objects: $0, userAgent: "tests") }
+        ?? PictureReader(folder: folder ?? self.folder.path)
+      guard let reader else { return .failure(.unavailable("the store cannot be used")) }
       return await withCheckedContinuation { continuation in
         reader.read(id ?? self.id, key: key ?? self.key, total: total ?? picture.count, range) {
           continuation.resume(returning: $0)
@@ -50,7 +53,7 @@ struct PictureReaderTests {
     }
   }
 
-  @Test("a picture that is not there is missing; in a folder that is not there, nobody can say")
+  @Test("a picture that is not there is missing; in a folder that is not there, nobody can say", .inFolderAlone)
   func missing() async throws {
     let kept = try Kept(bytes: 1000)
     #expect(await kept.read(0..<1000, id: String(repeating: "f", count: 32)) == .failure(.missing))
@@ -62,7 +65,8 @@ struct PictureReaderTests {
     #expect(sentence.contains("state.picture_directory"))
   }
 
-  @Test("a file that was changed, cut or is of another size, and a key that is not its own, are found out")
+  @Test(
+    "a file that was changed, cut or is of another size, and a key that is not its own, are found out", .inFolderAlone)
   func damaged() async throws {
     let kept = try Kept(bytes: 100_000)
     #expect(await kept.read(0..<100_000, key: Array(repeating: 1, count: 32)) == .failure(.damaged))

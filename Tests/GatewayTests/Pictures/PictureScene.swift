@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import NIOCore
 import NIOPosix
+import ObjectStore
 import Synchronization
 import TestSupport
 import Wire
@@ -19,6 +20,10 @@ final class PictureScene {
       var viewers: Set<String> = []
       var registrations = 0
       var uploads: [String: BegunPicture] = [:]
+      /// As brokers do: an upload that has only begun does not replace a picture that is whole.
+      var keepsWhole = false
+      /// What happens when a picture is registered, before that is answered.
+      var whenRegistered: @Sendable () -> Void = {}
       var uploadKeysAsked = 0
       var keysAsked = 0
       /// Ids that were discarded.
@@ -51,7 +56,8 @@ final class PictureScene {
     func show(to user: String) { state.withLock { _ = $0.viewers.insert(user) } }
 
     func register(_ picture: TakenPicture) -> Result<Void, ClientError> {
-      state.withLock { state in
+      state.withLock(\.whenRegistered)()
+      return state.withLock { state in
         state.registrations += 1
         if let refusal = state.refusal { return .failure(refusal) }
         if state.barred.contains(picture.id) { return .failure(ClientError(code: 437, message: "in use")) }
@@ -63,6 +69,9 @@ final class PictureScene {
     func begin(_ picture: BegunPicture) -> Result<Void, ClientError> {
       state.withLock { state in
         if let refusal = state.refusal { return .failure(refusal) }
+        if state.keepsWhole, state.pictures[picture.id] != nil {
+          return .failure(ClientError(code: 437, message: "in use"))
+        }
         state.uploads[picture.id] = picture
         return .success(())
       }
@@ -132,6 +141,8 @@ final class PictureScene {
   let service: PictureService
   let harness: ListenerHarness
   let folder: String
+  /// What is in the bucket, where pictures are kept in one.
+  let objects: ObjectStore?
   /// Of the requests for pictures: of State, if nothing else is said.
   var path = PicturePurpose.state.path
 
@@ -145,7 +156,9 @@ final class PictureScene {
     // Tokens are checked on threads that other tests keep busy, for minutes where all of them start at once.
     configuration.idleTimeoutMilliseconds = 600_000
     configuration.answerTimeoutMilliseconds = 600_000
+    configuration.objects = PictureStand.objects
     configure(&configuration)
+    objects = try configuration.objects.map { try ObjectStore($0, userAgent: "tests") }
     let service = try PictureService(
       configuration, verifier: Verifier(),
       broker: { _ in
@@ -167,6 +180,7 @@ final class PictureScene {
   func stop() {
     harness.stop()
     service.stopWaiting()
+    objects?.close()
   }
 
   // MARK: The disk
@@ -263,7 +277,17 @@ final class PictureScene {
     return client
   }
 
-  var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+  /// What reads pictures as the broker's process does.
+  func reader() throws -> PictureReader {
+    guard let objects else { return PictureReader(folder: folder) }
+    return try PictureReader(objects: objects.configuration, userAgent: "tests")
+  }
+
+  /// The files of uploads and of whole pictures, these also where they are objects, by the names that files have.
+  var files: [String] { (names + ((try? PictureStand.names(in: objects)) ?? ["unreadable"])).sorted() }
+
+  /// What is in the folder.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
 
   static let id = "0123456789abcdef0123456789abcdef"
 

@@ -6,7 +6,7 @@ import Wire
 @testable import Gateway
 
 /// Several gateways with one folder of pictures and one broker.
-@Suite("Pictures at several gateways")
+@Suite("Pictures at several gateways", .overBothDepots)
 struct PictureSharedTests {
   private static let id = PictureScene.id
 

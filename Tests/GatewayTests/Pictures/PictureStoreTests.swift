@@ -1,11 +1,12 @@
 import Cryptography
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
 
-@Suite("The picture store")
+@Suite("The picture store", .ownThread, .overBothDepots)
 struct PictureStoreTests {
   private final class Clock: Sendable {
     let seconds = Mutex<Int64>(1_000_000)
@@ -21,7 +22,9 @@ struct PictureStoreTests {
     var limits = PictureStore.Limits()
     configure(&limits)
     try body(
-      try PictureStore(folder: folder, limits: limits) { clock.seconds.withLock { $0 } }, clock, folder)
+      try PictureStore(folder: folder, depot: try PictureStand.depot(), limits: limits) {
+        clock.seconds.withLock { $0 }
+      }, clock, folder)
   }
 
   private func id(_ number: Int) -> String { String(repeating: "0", count: 20) + String(100 + number) }
@@ -128,7 +131,7 @@ struct PictureStoreTests {
     #expect(throws: PictureFault.damaged) { try PictureFile.header(huge, fileBytes: 1000) }
   }
 
-  @Test("a picture of the format before is given out as ever")
+  @Test("a picture of the format before is given out as ever", .inFolderAlone)
   func oldFormat() throws {
     try withStore { store, _, folder throws in
       let picture = PictureScene.picture(100_000)
@@ -162,7 +165,7 @@ struct PictureStoreTests {
       try file.seekToEnd()
       try file.write(contentsOf: Data(repeating: 9, count: 30_000))
       try file.close()
-      let other = try PictureStore(folder: folder) { clock.seconds.withLock { $0 } }
+      let other = try PictureStore(folder: folder, depot: try PictureStand.depot()) { clock.seconds.withLock { $0 } }
       #expect(try other.progress(id: id(1), user: "ada").offset == 65_536)
       guard
         case .needsKey(let taken, offset: 65_536) = try other.begin(
@@ -180,7 +183,7 @@ struct PictureStoreTests {
   func sweepShared() throws {
     try withStore { store, clock, folder throws in
       let (ticket, _) = try begin(store, 1)
-      let other = try PictureStore(folder: folder) { clock.seconds.withLock { $0 } }
+      let other = try PictureStore(folder: folder, depot: try PictureStand.depot()) { clock.seconds.withLock { $0 } }
       let picture = PictureScene.picture(100_000)
       other.sweep()
       clock.advance(3_000)

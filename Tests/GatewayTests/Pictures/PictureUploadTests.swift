@@ -4,7 +4,7 @@ import Wire
 
 @testable import Gateway
 
-@Suite("Pictures over HTTP: taking in")
+@Suite("Pictures over HTTP: taking in", .overBothDepots)
 struct PictureUploadTests {
   static let id = PictureScene.id
 
@@ -31,7 +31,7 @@ struct PictureUploadTests {
     }
   }
 
-  @Test("no stretch of a picture is on the disk, neither while it comes nor afterwards")
+  @Test("no stretch of a picture is on the disk, neither while it comes nor afterwards", .inFolderAlone)
   func nothingPlain() async throws {
     try await withPictures { scene throws in
       let picture = PictureScene.picture(300_000)
