@@ -157,7 +157,7 @@ struct PictureSharedTests {
         #expect(scene.harness.refusals.count(.pictureRequests) == 1)
       }
       #expect(try scene.harness.wait { scene.service.budget.underWay == 0 })
-      #expect(try scene.put(Self.id, PictureScene.picture(1000)).status == 201)
+      #expect(try scene.put(String(repeating: "e", count: 32), PictureScene.picture(1000)).status == 201)
     }
   }
 
