@@ -182,9 +182,11 @@ struct ShownCommand {
     }
   }
 
-  /// What runs until it is ended, and what asks the internal port of a server for somebody who is there.
+  /// What runs until it is ended, what asks the internal port of a server for somebody who is there, and what needs a log
+  /// in PostgreSQL.
   private static let notRun: Set<String> = [
     "serve", "broker", "gateway", "subscribe", "help", "top", "inspect", "explain", "why", "user", "webhooks",
+    "cluster",
   ]
 
   /// Whether it can be run beside a server in its folder: it names nothing that is to be put in, nothing elsewhere, and

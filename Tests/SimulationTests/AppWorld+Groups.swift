@@ -46,6 +46,11 @@ extension AppWorld {
 
   func actInGroup(_ phone: Phone, _ other: String) {
     let groups = groups(of: phone)
+    // Most people are members of most groups: who is none of a group that can be joined now is to do so now and then.
+    if let fresh = freshLink, !groups.contains(where: { fresh.made.contains($0) }), random.chance(50) {
+      freshLink = nil
+      return ask(Command(method: "clique.group.join", data: #"{"link":"\#(fresh.link)"}"#), phone)
+    }
     if groups.isEmpty || groups.count < 3 && random.chance(10) {
       return random.chance(40) ? joinGroup(phone) : foundGroup(phone)
     }
@@ -99,9 +104,7 @@ extension AppWorld {
 
   private func joinGroup(_ phone: Phone) {
     guard !groupLinks.isEmpty else { return }
-    // The newest one is the likeliest to count still.
-    let place = random.chance(50) ? groupLinks.count - 1 : Int.random(in: 0..<groupLinks.count, using: &random)
-    let link = groupLinks[place]
+    let link = groupLinks[Int.random(in: 0..<groupLinks.count, using: &random)]
     ask(Command(method: "clique.group.join", data: #"{"link":"\#(link)"}"#), phone)
   }
 
@@ -120,7 +123,9 @@ extension AppWorld {
     case "clique.group.join": coverage.joined += 1
     case "clique.group.leave", "clique.group.remove": coverage.left += 1
     case "clique.group.link":
-      if let link = object?["link"] as? String { groupLinks = Array((groupLinks + [link]).suffix(8)) }
+      guard let link = object?["link"] as? String else { return }
+      groupLinks = Array((groupLinks + [link]).suffix(8))
+      freshLink = (command.data, link)
     default: break
     }
   }

@@ -56,6 +56,8 @@ final class AppWorld {
   var losesReconciliations = false
   /// Links into groups that somebody has got.
   var groupLinks: [String] = []
+  /// The newest link, and the command that made it, which names its group.
+  var freshLink: (made: String, link: String)?
   /// Channels that a phone follows beside those that every phone does.
   var extraChannels: (Phone) -> [ChannelName] = { _ in [] }
   private(set) var disk = World.newDisk.copied()

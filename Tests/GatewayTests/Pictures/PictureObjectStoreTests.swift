@@ -99,8 +99,16 @@ struct PictureObjectStoreTests {
   /// the picture, until the client is told something.
   private static func endDeaf(_ scene: PictureScene, _ proxy: SocketProxy, _ bucket: Bucket) throws -> Int {
     let puts = bucket.server.requests("PUT", holding: bucket.prefix)
-    scene.broker.state.withLock { $0.whenRegistered = { proxy.set(.deaf) } }
+    let isRegistered = Mutex(false)
+    scene.broker.state.withLock { state in
+      state.whenRegistered = {
+        proxy.set(.deaf)
+        isRegistered.withLock { $0 = true }
+      }
+    }
     let client = try endUpload(scene)
+    // Before that the request may not have begun, and nothing is under way either.
+    #expect(blocksUntil(within: .seconds(60)) { isRegistered.withLock { $0 } })
     #expect(
       blocksUntil(within: .seconds(60)) {
         // Once the store has it. libcurl asks once more on another connection, which is deaf too.
