@@ -350,6 +350,7 @@ def scenario_picture(windows):
     expect(ada.locator(".bubble", has_text="second volume")).to_be_visible()
     menu(ada)
     ada.get_by_role("button", name="React with ❤️").click()
+    expect(ada.get_by_role("group", name="Reactions")).to_be_visible()
     write(ada, "Three o'clock, under the big tree?")
     expect(ben.locator(".bubble", has_text="big tree")).to_be_visible()
     menu(ben)
