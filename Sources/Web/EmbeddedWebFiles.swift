@@ -2681,7 +2681,7 @@ enum EmbeddedWebFiles {
     ("state-reveal.js", "b28a29b339b50a53f65bdfb3aed0d1b2", demo33),
     ("state.css", "06110e3adda4560071319bb8d54c7c2d", demo34),
     ("state.js", "69d9be1c1df6fc4d79b853ac8d22d26f", demo35),
-    ("ui.js", "c68bcedeaa8154e4fff93b27baef8a47", demo36),
+    ("ui.js", "0cf8d64b86f10d05659b9cb721810899", demo36),
   ]
 
   private static let demo0 = ##"""
@@ -9719,7 +9719,8 @@ enum EmbeddedWebFiles {
 
     /**
      * A dialog that is open until it is closed: with Escape, with its buttons, or `close(value)`. `build(close)` gives its
-     * content. The promise has the value, undefined where it was dismissed; the focus returns to where it was.
+     * content. The promise has the value, undefined where it was dismissed; the focus returns to where it was, unless somebody
+     * has taken it somewhere else by then.
      */
     export function openDialog(title, build, { className = "" } = {}) {
       return new Promise((resolve) => {
@@ -9737,7 +9738,8 @@ enum EmbeddedWebFiles {
         });
         element.addEventListener("close", () => {
           element.remove();
-          if (before?.isConnected) before.focus();
+          // The browser tells of the end some moments later, when a person may be writing again.
+          if (document.activeElement === document.body && before?.isConnected) before.focus();
           resolve(result);
         });
         document.body.append(element);

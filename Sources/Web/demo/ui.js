@@ -262,7 +262,8 @@ export function field(label, attributes = {}, help = "") {
 
 /**
  * A dialog that is open until it is closed: with Escape, with its buttons, or `close(value)`. `build(close)` gives its
- * content. The promise has the value, undefined where it was dismissed; the focus returns to where it was.
+ * content. The promise has the value, undefined where it was dismissed; the focus returns to where it was, unless somebody
+ * has taken it somewhere else by then.
  */
 export function openDialog(title, build, { className = "" } = {}) {
   return new Promise((resolve) => {
@@ -280,7 +281,8 @@ export function openDialog(title, build, { className = "" } = {}) {
     });
     element.addEventListener("close", () => {
       element.remove();
-      if (before?.isConnected) before.focus();
+      // The browser tells of the end some moments later, when a person may be writing again.
+      if (document.activeElement === document.body && before?.isConnected) before.focus();
       resolve(result);
     });
     document.body.append(element);

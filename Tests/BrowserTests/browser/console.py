@@ -128,6 +128,8 @@ def scenario_publish_and_why(windows):
     ask_why(page, "ada", "sites:harbour", "4711")
     expect(verdict).not_to_have_class(re.compile("note-good"))
     page.get_by_role("link", name="May they do it?").click()
+    # The fields of the page before have the same labels.
+    expect(page.get_by_role("button", name="May they?")).to_be_visible()
     page.get_by_label("User").fill("ben")
     page.get_by_label("Channel").fill("sites:harbour")
     page.get_by_role("button", name="May they?").click()
