@@ -20,47 +20,20 @@ struct ClusterTests {
 
   @Test("Whatever becomes of the broker that has the log: each publication once and in order, for all connected")
   func underFire() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let seed = environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-    let rounds = environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 9
-    print("brokers under fire: FIRE_SEED=\(seed)")
+    let (seed, rounds) = (Fire.seed(of: "brokers under fire"), Fire.rounds(usually: 9))
     var random = SeededGenerator(seed: seed)
     try await Cluster.with(brokers: 3) { cluster in
-      let subscriber = try await cluster.client("sub", at: "a")
-      try await subscriber.subscribe(Self.channel)
-      let publishers = [try await cluster.client("w0", at: "a"), try await cluster.client("w1", at: "b")]
-      let record = FireRecord()
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        defer { record.end() }
-        for (index, peer) in publishers.enumerated() {
-          group.addTask { await record.pipeline("w\(index)", to: Self.channel, over: peer) }
-        }
+      let (record, history) = try await cluster.fire(on: Self.channel, "seed \(seed)") { record in
         // Each trouble as often as the others, in an order of the seed's.
         let troubles = (0..<rounds).map { Trouble.allCases[$0 % Trouble.allCases.count] }.shuffled(using: &random)
         for (round, trouble) in troubles.enumerated() {
-          let before = record.acknowledgements
-          let some = Int.random(in: 0...150, using: &random)
-          let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: some) }
-          try #require(goesOn, "round \(round), seed \(seed): \(record.account(since: before))")
-          try await follow(trouble, cluster, record, "round \(round), seed \(seed)")
+          let what = "round \(round), seed \(seed)"
+          try await record.goesOn(by: .random(in: 0...150, using: &random), what)
+          try await follow(trouble, cluster, record, what)
         }
-        let before = record.acknowledgements
-        #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 100) })
-        record.end()
-        try await group.waitForAll()
+        try await record.goesOn(by: 100, "seed \(seed)")
       }
-      let history = try await cluster.history(Self.channel)
-      let faults = record.faults(in: history)
-      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
       #expect(record.refused.isEmpty, "a change of brokers is no error: \(record.refused.prefix(5))")
-      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
-      let seen = subscriber.publications(Self.channel)
-      let isWhole = seen.map(\.data) == history
-      #expect(isWhole, "seed \(seed): \(seen.count) seen, \(history.count) kept")
-      let isContiguous = seen.compactMap(\.offset) == (0..<seen.count).map { UInt64($0) + 1 }
-      #expect(isContiguous)
-      #expect(subscriber.events(Self.channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
-      #expect(([subscriber] + publishers).allSatisfy { $0.socket.closing == nil })
       // The database has seen as many owners as there were changes, and one more.
       let owners = try cluster.ask("SELECT owner FROM leases ORDER BY epoch")
       #expect(owners.count == rounds + 1 && zip(owners, owners.dropFirst()).allSatisfy { $0 != $1 }, "\(owners)")
@@ -83,9 +56,7 @@ struct ClusterTests {
         .hasSuffix("process \(process.identifier)") == false
     }
     try #require(isFollowed, "\(what): nobody has followed the broker that was \(trouble)")
-    let before = record.acknowledgements
-    let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 1) }
-    try #require(goesOn, "\(what), \(trouble): \(record.account(since: before))")
+    try await record.goesOn(by: 1, "\(what), \(trouble)")
     let pause = ContinuousClock.now - begun
     print("brokers under fire: a broker was \(trouble), and publications went on after \(pause)")
     // Whoever takes so long waits for something that nobody should: what all have said tells for what.
@@ -124,61 +95,38 @@ struct ClusterTests {
 
   @Test("Whatever becomes of the ways between brokers, gateways and database: once and in order")
   func faultyNetwork() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let seed = environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-    let rounds = environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 8
-    print("faulty network: FIRE_SEED=\(seed)")
+    let (seed, rounds) = (Fire.seed(of: "faulty network"), Fire.rounds(usually: 8))
     var random = SeededGenerator(seed: seed)
     try await Cluster.with(brokers: 3) { cluster in
-      let subscriber = try await cluster.client("sub", at: "a")
-      try await subscriber.subscribe(Self.channel)
-      let publishers = [try await cluster.client("w0", at: "a"), try await cluster.client("w1", at: "b")]
-      let record = FireRecord()
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        defer { record.end() }
-        for (index, peer) in publishers.enumerated() {
-          group.addTask { await record.pipeline("w\(index)", to: Self.channel, over: peer) }
-        }
+      let (record, history) = try await cluster.fire(on: Self.channel, "seed \(seed)") { record in
         for round in 0..<rounds {
           let fault = Fault(brokers: 3, using: &random)
-          let proxy =
-            switch fault.place {
-            case .database: cluster.database(of: fault.broker)
-            case .linkA: try cluster.link(from: "a", to: fault.broker)
-            case .linkB: try cluster.link(from: "b", to: fault.broker)
-            }
-          if let mode = fault.mode {
-            proxy.set(mode)
-            // Whether anything is published meanwhile depends on whom it befalls; it is no more than a length of time.
-            let end = ContinuousClock.now + .milliseconds(fault.milliseconds)
-            _ = await eventually(within: .seconds(60)) { ContinuousClock.now >= end }
-            // Where bytes were dropped, what follows them must not pass: no network tears a stream.
-            if mode == .deaf || mode == .mute { proxy.cut() }
-            proxy.set(.open)
-          } else {
-            proxy.cut()
-          }
-          let before = record.acknowledgements
-          let goesOn = await eventually(within: .seconds(90)) { record.hasProgress(since: before, by: 50) }
-          try #require(goesOn, "round \(round), \(fault), seed \(seed): \(record.account(since: before))")
+          try await happen(fault, cluster)
+          try await record.goesOn(by: 50, "round \(round), \(fault), seed \(seed)")
         }
-        record.end()
-        try await group.waitForAll()
       }
-      let history = try await cluster.history(Self.channel)
-      let faults = record.faults(in: history)
-      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
-      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
-      let seen = subscriber.publications(Self.channel)
-      let isWhole = seen.map(\.data) == history
-      #expect(isWhole, "seed \(seed): \(seen.count) seen, \(history.count) kept")
-      #expect(subscriber.events(Self.channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
-      #expect(([subscriber] + publishers).allSatisfy { $0.socket.closing == nil })
       let owners = try cluster.ask("SELECT count(*)::text FROM leases").first ?? ""
       print(
         "faulty network: \(history.count) publications over \(rounds) faults and \(owners) owners, \(record.refused.count) "
           + "refused, all there once and in order")
     }
+  }
+
+  private func happen(_ fault: Fault, _ cluster: Cluster) async throws {
+    let proxy =
+      switch fault.place {
+      case .database: cluster.database(of: fault.broker)
+      case .linkA: try cluster.link(from: "a", to: fault.broker)
+      case .linkB: try cluster.link(from: "b", to: fault.broker)
+      }
+    guard let mode = fault.mode else { return proxy.cut() }
+    proxy.set(mode)
+    // Whether anything is published meanwhile depends on whom it befalls; it is no more than a length of time.
+    let end = ContinuousClock.now + .milliseconds(fault.milliseconds)
+    _ = await eventually(within: .seconds(60)) { ContinuousClock.now >= end }
+    // Where bytes were dropped, what follows them must not pass: no network tears a stream.
+    if mode == .deaf || mode == .mute { proxy.cut() }
+    proxy.set(.open)
   }
 
   @Test("A gateway connects to a broker that stands in line where the broker's list has its key, and nobody else does")
@@ -217,13 +165,7 @@ struct ClusterTests {
   func drained() async throws {
     try await Cluster.with(brokers: 2) { cluster in
       let drain = ["cluster", "drain"] + cluster.engine.flatMap { ["--set", $0] }
-      let subscriber = try await cluster.client("sub", at: "a")
-      try await subscriber.subscribe(Self.channel)
-      let record = FireRecord()
-      let publisher = try await cluster.client("w0", at: "b")
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        defer { record.end() }
-        group.addTask { await record.pipeline("w0", to: Self.channel, over: publisher) }
+      let (record, _) = try await cluster.fire(on: Self.channel, "drained") { record in
         let former = try await cluster.owner()
         let next = cluster.process(1 - former)
         let isInLine = await eventually(within: .seconds(60)) {
@@ -235,17 +177,9 @@ struct ClusterTests {
         #expect(told.tool.output.contains("process \(next.identifier) has the log now"), "\(told.tool.output)")
         #expect(await eventually(within: .seconds(60)) { !cluster.process(former).isRunning })
         #expect(cluster.process(former).status == 0 && next.isRunning)
-        let before = record.acknowledgements
-        #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 50) })
-        record.end()
-        try await group.waitForAll()
+        try await record.goesOn(by: 50, "drained")
       }
-      let history = try await cluster.history(Self.channel)
-      let faults = record.faults(in: history)
-      #expect(faults.isEmpty && record.refused.isEmpty, "\(faults.prefix(5)) \(record.refused.prefix(5))")
-      #expect(await eventually(within: .seconds(60)) { subscriber.publications(Self.channel).count >= history.count })
-      let isWhole = subscriber.publications(Self.channel).map(\.data) == history
-      #expect(isWhole)
+      #expect(record.refused.isEmpty, "\(record.refused.prefix(5))")
       // Nobody stands in line any more.
       let alone = try await Tool.run(drain, in: cluster.directory)
       #expect(alone.status == 1 && alone.tool.errors.contains("nobody stands in line"), "\(alone.tool.errors)")

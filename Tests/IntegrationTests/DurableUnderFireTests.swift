@@ -10,10 +10,7 @@ import Wire
 struct DurableUnderFireTests {
   private static let channel = "dur:fire"
 
-  private static func rounds(on engine: Engine) -> Int {
-    let given = ProcessInfo.processInfo.environment["FIRE_ROUNDS"].flatMap { Int($0) }
-    return given ?? (engine == .sqlite ? 16 : 8)
-  }
+  private static func rounds(on engine: Engine) -> Int { Fire.rounds(usually: engine == .sqlite ? 16 : 8) }
 
   @Test(
     "With a gateway that survives, its subscribers see every publication once and notice nothing but pauses",
@@ -112,8 +109,7 @@ struct DurableUnderFireTests {
   private static func burn(
     _ deployment: Deployment, _ rounds: Int, _ record: FireRecord, websockets: [Peer]
   ) async throws -> [String] {
-    let seed = ProcessInfo.processInfo.environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-    print("durable under fire, \(deployment.kind): FIRE_SEED=\(seed)")
+    let seed = Fire.seed(of: "durable under fire, \(deployment.kind)")
     var random = SeededGenerator(seed: seed)
     let services = try (0..<3).map { _ in try deployment.service() }
     return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -52,8 +52,8 @@ public struct GatewayLinkConfiguration: Sendable {
 /// unless the higher term has been silent for as long as a broker may be: then the log has gone back, and counts anew.
 ///
 /// On every welcome the link resyncs: it asks again what was not answered, and for each channel from the position it last
-/// handed on, and names its members; a thousand at a time. What was missed goes to the subscribers as if it came live, so a broker that
-/// restarts is a pause and nothing else; what cannot be had any more is said to be lost, never passed over.
+/// handed on, and names its members; a thousand at a time. What was missed goes to the subscribers as if it came live, so
+/// a broker that restarts is a pause and nothing else; what cannot be had any more is said to be lost, never passed over.
 public final class GatewayLink {
   enum State {
     /// A hello is on its way, and is said again after so many milliseconds without an answer.

@@ -420,5 +420,5 @@ if __name__ == "__main__":
     run([
         scenario_first_message, scenario_conversation, scenario_left, scenario_declining_and_blocking,
         scenario_profile, scenario_meetings, scenario_devices, scenario_group, scenario_offline, scenario_killed_server,
-        scenario_keyboard, scenario_picture, scenario_markup, scenario_colours,
+        scenario_keyboard, scenario_dialog_gives_way, scenario_picture, scenario_markup, scenario_colours,
     ])
