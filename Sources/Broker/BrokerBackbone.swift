@@ -445,6 +445,14 @@ public final class BrokerBackbone: BackboneParticipant {
     if counters.unreadableHellos > reported.unreadableHellos {
       logger.warning("a gateway of another version asked to be taken in; run one version of Fanfare on both sides")
     }
+    if counters.misplacedHellos > reported.misplacedHellos {
+      logger.warning(
+        """
+        a gateway takes this broker for the one of another partition; cluster.partitions has to be the same for gateways \
+        and brokers, and backbone.brokers has to name each broker's first endpoint
+        """,
+        metadata: ["partition": "\(core.configuration.partition)"])
+    }
     reported = counters
     metrics.update(core.webhookStatuses)
     if let notices = core.noticeStatus { metrics.update(notices) }

@@ -3,6 +3,9 @@ public import Wire
 /// What the broker is told once, at its start. Times in milliseconds, sizes in bytes.
 public struct BrokerConfiguration: Sendable {
   public var namespaces: NamespaceTable
+  /// How channels are shared among the brokers of a log, and which partition is this one's.
+  public var partitioning = Partitioning.whole
+  public var partition = Partitioning.home
   /// Drawn at the process's start, so that gateways can tell a broker that came back from one that was replaced.
   public var instance: UInt64
   /// How long an idempotency key is remembered.

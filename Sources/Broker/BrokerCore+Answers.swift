@@ -70,11 +70,12 @@ extension BrokerCore {
     _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
     if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
-    guard case .gateway(let gateway, let request) = requester else {
+    guard let (gateway, request) = requester.link else {
       return answer(requester, response, in: &turn)
     }
     links[gateway]?.remember(response, for: request)
     links.reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
+    if calls.areUnderWay, requester.isService { answered(requester, response, in: &turn) }
   }
 
   // MARK: What is asked again

@@ -7,7 +7,7 @@ extension BrokerCore {
     _ request: BrokerRequest, _ requester: Requester, _ occasion: RequestOccasion
   ) -> WaitingRoom.Input {
     var link: PeerLink?
-    if case .gateway(let gateway, _) = requester { link = links[gateway] }
+    if let gateway = requester.link?.gateway { link = links[gateway] }
     return .request(request, requester, occasion, link: link.map { .init($0) })
   }
 
@@ -23,7 +23,7 @@ extension BrokerCore {
     switch input {
     case .request(let request, let requester, let occasion, let origin):
       if let origin, !isWanted(request, by: origin) {
-        if case .gateway(_, let id) = requester { origin.link.neverStarted(id) }
+        if let id = requester.link?.request { origin.link.neverStarted(id) }
         return
       }
       run(request, for: requester, occasion, waiting: waiting, in: &turn)

@@ -112,9 +112,20 @@ public final class BrokerCore {
   func handle(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
+    guard isHere(request) else { return refuse(request, Self.elsewhere, for: requester, occasion, in: &turn) }
     if stores.isHeldUp(request, of: requester) { return stores.lineUp(input(request, requester, occasion)) }
     run(request, for: requester, occasion, waiting: nil, in: &turn)
   }
+
+  /// Whether the request is about no channel, or about one of this broker's partition.
+  private func isHere(_ request: BrokerRequest) -> Bool {
+    if configuration.partitioning.count == 1 { return true }
+    guard let channel = request.placedBy else { return true }
+    return configuration.partitioning.partition(of: channel) == configuration.partition
+  }
+
+  private static let elsewhere = ClientError.internalError.saying(
+    "another broker has the channel: namespaces and cluster.partitions have to be the same for gateways and brokers")
 
   /// Runs a request to its answer, its refusal, or to the point where it has to wait for a store.
   ///
@@ -186,10 +197,10 @@ public final class BrokerCore {
     case .service(let tag):
       if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
       turn.effects.append(.answer(tag, response))
-      if calls.areUnderWay { answered(tag, response, in: &turn) }
-    case .gateway(let gateway, let request):
+    case .gateway(let gateway, let request), .remoteService(let gateway, let request):
       links.send(.reply(LinkReply(id: request, response: response)), to: gateway, in: &turn)
     }
+    if calls.areUnderWay, requester.isService { answered(requester, response, in: &turn) }
   }
 
   func fail(_ reason: String) { startFailure = reason }

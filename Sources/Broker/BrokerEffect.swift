@@ -64,9 +64,11 @@ enum RequestOccasion {
 }
 
 /// Who waits for the answer to a request.
-public enum Requester: Sendable, Equatable {
+public enum Requester: Sendable, Hashable {
   case gateway(UInt64, request: UInt64)
   case service(ServiceTag)
+  /// A service that has asked another process, which asks over its link.
+  case remoteService(UInt64, request: UInt64)
   /// A backend has left the request in the log's database; the store is told what became of it.
   case outbox(OutboxMessage.ID)
   /// The broker itself made the request: nobody waits for an answer.
@@ -74,9 +76,29 @@ public enum Requester: Sendable, Equatable {
 
   var origin: RequestOrigin? {
     switch self {
-    case .gateway(let gateway, let request): RequestOrigin(gateway: gateway, request: request)
+    case .gateway(let gateway, let request), .remoteService(let gateway, let request):
+      RequestOrigin(gateway: gateway, request: request)
     case .outbox(let message): RequestOrigin(outboxRow: message.row)
     case .service, .broker: nil
+    }
+  }
+
+  /// Whether a client of a gateway asks, or the gateway itself.
+  var isGateway: Bool { if case .gateway = self { true } else { false } }
+
+  /// Whether a service asks.
+  var isService: Bool {
+    switch self {
+    case .service, .remoteService: true
+    case .gateway, .outbox, .broker: false
+    }
+  }
+
+  /// The link over which the request came, and its number there; nil: it came over none.
+  var link: (gateway: UInt64, request: UInt64)? {
+    switch self {
+    case .gateway(let gateway, let request), .remoteService(let gateway, let request): (gateway, request)
+    case .service, .outbox, .broker: nil
     }
   }
 
@@ -86,7 +108,8 @@ public enum Requester: Sendable, Equatable {
   /// - Parameter broker: the number that the process drew at its start (``BrokerConfiguration/instance``).
   func key(of broker: UInt64) -> AppCall.Key {
     switch self {
-    case .gateway(let gateway, let request): .gateway(gateway, request: request)
+    case .gateway(let gateway, let request), .remoteService(let gateway, let request):
+      .gateway(gateway, request: request)
     case .service(let tag): .text("service-\(broker)-\(tag.number)")
     case .outbox(let message): .text("outbox-\(message.row)")
     case .broker: .text("broker-\(broker)")
@@ -103,6 +126,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var duplicatesAvoided: UInt64 = 0
   /// Hellos that could not be read: the gateway is of another version.
   public var unreadableHellos: UInt64 = 0
+  /// Hellos of gateways that take this broker for the one of another partition, or the log for shared otherwise.
+  public var misplacedHellos: UInt64 = 0
   /// Messages of gateways that arrived with a sequence number missing before them.
   public var linkGaps: UInt64 = 0
   /// Links that were reset: after a gap, a full pipe or a full window.

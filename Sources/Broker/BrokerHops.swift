@@ -21,7 +21,8 @@ public final class BrokerHops {
 
     init?(_ requester: Requester) {
       switch requester {
-      case .gateway(let gateway, let request): (self.gateway, self.request) = (gateway, request)
+      case .gateway(let gateway, let request), .remoteService(let gateway, let request):
+        (self.gateway, self.request) = (gateway, request)
       case .service(let tag): (gateway, request) = (nil, tag.number)
       case .outbox, .broker: return nil
       }

@@ -260,7 +260,7 @@ extension WaitingRoom.Line {
       self = .postings(name)
       return
     }
-    guard case .gateway(let gateway, _) = requester else { return nil }
+    guard let gateway = requester.link?.gateway else { return nil }
     switch request {
     case .subscribe(let subscribe): self = .interest(gateway: gateway, subscribe.channel)
     case .unsubscribe(let unsubscribe): self = .interest(gateway: gateway, unsubscribe.channel)

@@ -87,17 +87,17 @@ struct OnceTests {
     var calls = OnceCalls()
     for number in 0..<UInt64(OnceCalls.mostKeys) {
       let key = OnceKey(owner: "o", key: "\(number)")
-      #expect(calls.decide(key, disconnect, by: ServiceTag(number: number), at: 0) == .begin)
-      _ = calls.answered(ServiceTag(number: number), .done)
+      #expect(calls.decide(key, disconnect, by: .service(ServiceTag(number: number)), at: 0) == .begin)
+      _ = calls.answered(.service(ServiceTag(number: number)), .done)
     }
     let key = OnceKey(owner: "o", key: "one more")
-    #expect(calls.decide(key, disconnect, by: ServiceTag(number: 1 << 40), at: 0) == .full)
+    #expect(calls.decide(key, disconnect, by: .service(ServiceTag(number: 1 << 40)), at: 0) == .full)
     var now = OnceCalls.lifetime
     while calls.count > 0 {
       calls.forget(at: now)
       now += 1
     }
-    #expect(calls.decide(key, disconnect, by: ServiceTag(number: 1 << 40), at: now) == .begin)
+    #expect(calls.decide(key, disconnect, by: .service(ServiceTag(number: 1 << 40)), at: now) == .begin)
   }
 
   @Test("an edit with a key is made once, and the same key for another edit is a conflict")

@@ -39,7 +39,7 @@ extension BrokerCore {
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
-    if case .service = requester { return .service }
+    if requester.isService { return .service }
     return request.isGateways ? .gateway : .client
   }
 

@@ -14,7 +14,7 @@ import Wire
 /// promise broken.
 struct OnceCalls {
   private enum State {
-    case underWay(ServiceTag, followers: [ServiceTag])
+    case underWay(Requester, followers: [Requester])
     case answered(BrokerResponse)
   }
 
@@ -49,21 +49,21 @@ struct OnceCalls {
   static let mostFollowers = 64
 
   private var entries: [OnceKey: Entry] = [:]
-  private var underWay: [UInt64: OnceKey] = [:]
+  private var underWay: [Requester: OnceKey] = [:]
   private var ends = DueQueue<OnceKey>()
   private(set) var bytes = 0
 
   var count: Int { entries.count }
   var areUnderWay: Bool { !underWay.isEmpty }
 
-  mutating func decide(_ key: OnceKey, _ request: BrokerRequest, by tag: ServiceTag, at now: Int64) -> Decision {
+  mutating func decide(_ key: OnceKey, _ request: BrokerRequest, by requester: Requester, at now: Int64) -> Decision {
     if let entry = entries[key] {
       guard entry.request == request else { return .conflict }
       switch entry.state {
       case .answered(let response): return .answer(response)
       case .underWay(let first, let followers):
         guard followers.count < Self.mostFollowers else { return .full }
-        entries[key]?.state = .underWay(first, followers: followers + [tag])
+        entries[key]?.state = .underWay(first, followers: followers + [requester])
         return .follow
       }
     }
@@ -71,8 +71,8 @@ struct OnceCalls {
     // A key stands in the queue of ends until its time is over, so it is counted there.
     guard ends.count < Self.mostKeys, bytes + cost <= Self.mostBytes else { return .full }
     let endsAt = now + Self.lifetime
-    entries[key] = Entry(request: request, state: .underWay(tag, followers: []), cost: cost, endsAt: endsAt)
-    underWay[tag.number] = key
+    entries[key] = Entry(request: request, state: .underWay(requester, followers: []), cost: cost, endsAt: endsAt)
+    underWay[requester] = key
     ends.add(key, at: endsAt)
     bytes += cost
     return .begin
@@ -81,8 +81,8 @@ struct OnceCalls {
   /// A request has been answered.
   ///
   /// - Returns: those who wait for the same answer.
-  mutating func answered(_ tag: ServiceTag, _ response: BrokerResponse) -> [ServiceTag] {
-    guard let key = underWay.removeValue(forKey: tag.number), var entry = entries[key],
+  mutating func answered(_ requester: Requester, _ response: BrokerResponse) -> [Requester] {
+    guard let key = underWay.removeValue(forKey: requester), var entry = entries[key],
       case .underWay(_, let followers) = entry.state
     else { return [] }
     if case .failed = response {
@@ -122,15 +122,15 @@ extension BrokerCore {
   func once(
     _ key: OnceKey, _ request: BrokerRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
-    guard case .service(let tag) = requester else {
+    guard requester.isService else {
       throw .badRequest.saying("only services give requests an idempotency_key of this kind")
     }
-    switch calls.decide(key, request, by: tag, at: turn.time.monotonic) {
+    switch calls.decide(key, request, by: requester, at: turn.time.monotonic) {
     case .begin: handle(request, for: requester, in: &turn)
     case .follow: break
     case .answer(let response):
       tally.counters.duplicatesAvoided += 1
-      turn.effects.append(.answer(tag, response))
+      answer(requester, response, in: &turn)
     case .conflict:
       throw .badRequest.saying(
         "the idempotency_key was used within the last five minutes for another request; give each its own")
@@ -141,10 +141,11 @@ extension BrokerCore {
   }
 
   /// A service's request was answered: those who repeated it meanwhile get the same answer.
-  func answered(_ tag: ServiceTag, _ response: BrokerResponse, in turn: inout Turn) {
-    for follower in calls.answered(tag, response) {
+  func answered(_ requester: Requester, _ response: BrokerResponse, in turn: inout Turn) {
+    for follower in calls.answered(requester, response) {
       tally.counters.duplicatesAvoided += 1
-      turn.effects.append(.answer(follower, response))
+      // A request that a link brought again follows itself, and has its answer.
+      if follower != requester { answer(follower, response, in: &turn) }
     }
   }
 }

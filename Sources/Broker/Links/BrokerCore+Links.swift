@@ -91,7 +91,9 @@ extension BrokerCore {
   private func begin(
     _ request: LinkRequest, of link: PeerLink, in turn: inout Turn
   ) {
-    let requester = Requester.gateway(link.gateway, request: request.id)
+    let requester: Requester =
+      request.isService
+      ? .remoteService(link.gateway, request: request.id) : .gateway(link.gateway, request: request.id)
     guard request.request.isRemembered else {
       return handle(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
     }
@@ -107,6 +109,10 @@ extension BrokerCore {
   ) {
     guard case .hello(let hello) = message.body, hello.gateway == gateway else {
       tally.counters.unreadableHellos += 1
+      return
+    }
+    guard hello.partition == configuration.partition, hello.partitions == configuration.partitioning.count else {
+      tally.counters.misplacedHellos += 1
       return
     }
     // Another broker has the channels, and welcomes the gateway. This one does so when it has them again.

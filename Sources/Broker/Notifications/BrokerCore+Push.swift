@@ -27,7 +27,7 @@ extension BrokerCore {
   /// Has notifications sent. The answer comes when every service has answered.
   func push(_ request: PushRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
     // Gateways ask in clients' names, and clients send no notifications.
-    guard requester.origin == nil else { throw .methodNotFound }
+    guard !requester.isGateway else { throw .methodNotFound }
     if request.method == .notify { return try notifyUsers(request, for: requester, in: &turn) }
     guard pushRequests.count < PushRequests.most else {
       throw .tooManyRequests.saying(

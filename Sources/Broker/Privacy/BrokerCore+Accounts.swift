@@ -88,5 +88,5 @@ extension BrokerCore {
 
 extension UserLook {
   /// Whether a user looks at their own data, and not a service.
-  var isOwn: Bool { requester.origin != nil }
+  var isOwn: Bool { requester.isGateway }
 }

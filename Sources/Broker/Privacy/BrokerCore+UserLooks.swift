@@ -5,7 +5,7 @@ import Wire
 /// What services ask about users' data.
 extension BrokerCore {
   func serve(_ request: UserRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
-    if requester.origin != nil { return try serveOwn(request, for: requester, in: &turn) }
+    if requester.isGateway { return try serveOwn(request, for: requester, in: &turn) }
     switch request {
     case .delete(let deletion): try delete(deletion, for: requester, in: &turn)
     case .deletionStatus(let user): answer(requester, try deletionStatus(of: user), in: &turn)

@@ -262,6 +262,15 @@ public indirect enum BrokerRequest: Sendable, Equatable {
 }
 
 extension BrokerRequest {
+  /// The channel whose partition has to do the request; nil: what it is about is in none, or in several.
+  public var placedBy: ChannelName? {
+    switch self {
+    case .beginSubscriptions, .endSubscriptions: nil  // Orders about connections, which are home's.
+    case .once(_, let request): request.placedBy
+    default: channel
+    }
+  }
+
   /// Whether the broker remembers that the request was done, because doing it twice would change something twice.
   public var isRemembered: Bool {
     switch self {

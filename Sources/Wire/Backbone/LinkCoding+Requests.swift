@@ -27,6 +27,7 @@ extension LinkRequest: ByteEncodable {
     sink.write(oldestPending)
     sink.write(flag: isRetry)
     sink.write(flag: isResync)
+    sink.write(flag: isService)
     write(request, to: &sink)
   }
 
@@ -196,9 +197,11 @@ extension LinkRequest: ByteEncodable {
     let oldestPending = try reader.readNumber()
     let isRetry = try reader.readFlag()
     let isResync = try reader.readFlag()
+    let isService = try reader.readFlag()
     let request = try Self.readRequest(from: &reader)
     try reader.requireEnd()
-    self.init(id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, request: request)
+    self.init(
+      id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, isService: isService, request: request)
   }
 
   /// - Parameter isInner: the request is one that is done once: another such in it would say nothing, and many of them in

@@ -144,24 +144,34 @@ public enum LinkBody: Sendable, Equatable {
 /// The first message of a session, in which a gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
-  public static let protocolVersion: UInt8 = 9
+  public static let protocolVersion: UInt8 = 10
 
   /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64
+  /// The partition that the gateway takes the broker to have, and how many it takes the log to have.
+  public var partition: UInt64
+  public var partitions: UInt64
 
-  public init(gateway: UInt64) { self.gateway = gateway }
+  public init(gateway: UInt64, partition: UInt64 = 0, partitions: UInt64 = 1) {
+    self.gateway = gateway
+    self.partition = partition
+    self.partitions = partitions
+  }
 
   public var bytes: [UInt8] {
     var sink: [UInt8] = []
     sink.write(byte: Self.protocolVersion)
     sink.write(fixed: gateway)
+    sink.write(partition)
+    sink.write(partitions)
     return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
     var reader = ByteReader(bytes)
     guard try reader.readByte() == Self.protocolVersion else { throw MalformedMessage() }
-    self.init(gateway: try reader.readFixed())
+    self.init(
+      gateway: try reader.readFixed(), partition: try reader.readNumber(), partitions: try reader.readNumber())
     try reader.requireEnd()
   }
 }
@@ -229,14 +239,19 @@ public struct LinkRequest: Sendable, Equatable {
   public var isRetry: Bool
   /// The request is part of a resync: presence comes back without being announced again.
   public var isResync: Bool
+  /// A service asks, by way of a process that has no channels itself. What it may ask was checked there.
+  public var isService: Bool
   public var request: BrokerRequest
 
-  public init(id: UInt64, oldestPending: UInt64, isRetry: Bool = false, isResync: Bool = false, request: BrokerRequest)
-  {
+  public init(
+    id: UInt64, oldestPending: UInt64, isRetry: Bool = false, isResync: Bool = false, isService: Bool = false,
+    request: BrokerRequest
+  ) {
     self.id = id
     self.oldestPending = oldestPending
     self.isRetry = isRetry
     self.isResync = isResync
+    self.isService = isService
     self.request = request
   }
 }

@@ -18,6 +18,9 @@ public enum SuspensionRequest: Sendable, Equatable {
   /// Most suspensions of one answer.
   public static let mostListed = 1000
 
+  /// Whether it suspends somebody, or lifts a suspension.
+  var changes: Bool { if case .list = self { false } else { true } }
+
   var payloadBytes: Int {
     switch self {
     case .suspend(let user, _, let reason): user.utf8.count + reason.utf8.count

@@ -1,0 +1,84 @@
+/// How channels are shared among the partitions of a log.
+///
+/// A partition is what one broker has at a time: a log of its own, with a lease of its own (decision 0069). A channel is
+/// in the partition that its name says, by 256 slots, so that every gateway, broker and backend finds it without asking
+/// anybody. Some are all in one partition, which is called home: channels of apps, whose records are decided over
+/// together; those of namespaces with a quota for each user, which is counted over channels; and those whose
+/// publications notify people, since their devices are known there. A channel that follows another, as receipts do, is
+/// where that one is.
+///
+/// Home is also where everything is decided that belongs to no channel: apps' commands, orders about connections,
+/// revocations, notifications.
+public struct Partitioning: Sendable, Equatable {
+  public static let slots = 256
+  /// Most partitions that there may be.
+  public static let most = 64
+  public static let home = 0
+
+  public let count: Int
+  private let namespaces: NamespaceTable
+
+  /// - Parameters:
+  ///   - count: 1 to ``most``; 1: everything is in one.
+  ///   - namespaces: the same on gateways and brokers.
+  public init(count: Int, namespaces: NamespaceTable) {
+    precondition((1...Self.most).contains(count), "a log has 1 to \(Self.most) partitions")
+    self.count = count
+    self.namespaces = namespaces
+  }
+
+  /// Everything in one partition.
+  public static let whole = Partitioning(count: 1, namespaces: NamespaceTable())
+
+  /// The partition that has a channel, from 0.
+  public func partition(of channel: ChannelName) -> Int {
+    if count == 1 { return Self.home }
+    let options = namespaces.options(for: channel)
+    if options?.followsChannel == true, let subject = try? ChannelName(channel.rest) {
+      return partition(ofSubject: subject)
+    }
+    return partition(of: channel, options)
+  }
+
+  /// What is followed follows nothing itself, so that a name of many colons is not gone through again and again.
+  private func partition(ofSubject subject: ChannelName) -> Int {
+    partition(of: subject, namespaces.options(for: subject))
+  }
+
+  private func partition(of channel: ChannelName, _ options: ChannelOptions?) -> Int {
+    if let options, Self.isPinned(options) { return Self.home }
+    return Self.slot(of: channel.string) * count / Self.slots
+  }
+
+  /// Whether channels of such a namespace are all at home.
+  public static func isPinned(_ options: ChannelOptions) -> Bool {
+    options.app != nil || options.hasUserQuota || options.push
+  }
+
+  /// The namespaces whose channels are all at home; the empty name: channels without a namespace.
+  public var pinnedNamespaces: Set<String> { names { Self.isPinned($0) && !$0.followsChannel } }
+
+  /// The namespaces whose channels are where the channels are that they follow.
+  public var followingNamespaces: Set<String> { names { $0.followsChannel } }
+
+  private func names(_ isMeant: (ChannelOptions) -> Bool) -> Set<String> {
+    Set(namespaces.namespaces.filter { isMeant($0.value) }.keys)
+      .union(isMeant(namespaces.withoutNamespace) ? [""] : [])
+  }
+
+  /// The slot of a name, from 0 to 255. It must never change, since logs hold channels by what it gave.
+  public static func slot(of name: String) -> Int { bucket(of: name) * slots / buckets }
+
+  /// Finer than slots: an epoch's generation is counted by it.
+  public static let buckets = 4096
+
+  /// FNV-1a of the name's bytes, folded. It must never change either.
+  public static func bucket(of name: String) -> Int {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in name.utf8 {
+      hash ^= UInt64(byte)
+      hash &*= 0x0000_0100_0000_01b3
+    }
+    return Int((hash ^ hash >> 32) % UInt64(buckets))
+  }
+}
