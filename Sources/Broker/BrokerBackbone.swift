@@ -140,8 +140,8 @@ public final class BrokerBackbone: BackboneParticipant {
   }
 
   /// Where services reach the broker, with the port that the system chose where port 0 was configured.
-  public var serviceEndpoints: (commands: String, tap: String)? {
-    services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
+  public var serviceEndpoints: (commands: String?, tap: String?)? {
+    services.map { ($0.commands?.endpoint, $0.tap?.endpoint) }
   }
 
   /// Where gateways reach the broker, with the port that the system chose; nil where the only one is in this process.
@@ -150,10 +150,11 @@ public final class BrokerBackbone: BackboneParticipant {
   // MARK: In
 
   private func watch(_ services: ServiceEndpoint) {
-    services.registration = loop.watch(services.commands, for: self) { broker, _ in broker.readCommands() }
-    loop.watch(services.tap, for: self) { broker, _ in
-      services.readSubscriptions(limit: broker.loop.messagesPerRound)
+    if let commands = services.commands {
+      services.registration = loop.watch(commands.socket, for: self) { broker, _ in broker.readCommands() }
     }
+    guard let tap = services.tap else { return }
+    loop.watch(tap.socket, for: self) { broker, _ in services.readSubscriptions(limit: broker.loop.messagesPerRound) }
   }
 
   /// Reads what the gateway of this process has sent over the pipe.

@@ -102,12 +102,14 @@ public final class BrokerCore {
     hops?.take(request, service, under: context)
     switch request {
     case .subscribe, .unsubscribe:
-      let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
-      turn.effects.append(.answer(service, .failed(error)))
+      turn.effects.append(.answer(service, .failed(Self.servicesTap)))
     default:
       handle(request, for: .service(service), in: &turn)
     }
   }
+
+  static let servicesTap = ClientError.methodNotFound.saying(
+    "services tap channels on the tap endpoint; they do not subscribe")
 
   func handle(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn

@@ -23,11 +23,25 @@ final class ServiceEndpoint {
     var audited: BrokerRequest?
   }
 
-  let commands: Socket
-  let tap: Socket
-  let commandsEndpoint: String
+  /// A socket to which services connect, and where.
+  final class Door {
+    let socket: Socket
+    let endpoint: String
+
+    init(
+      _ context: Context, _ kind: Socket.Kind, _ options: Socket.Options, at address: String
+    ) throws(ZeroMQError) {
+      socket = try Socket(context, kind, options)
+      try socket.bind(address)
+      endpoint = try socket.lastEndpoint
+    }
+  }
+
+  /// Nil where another process takes commands in.
+  let commands: Door?
+  /// Nil where services listen elsewhere.
+  let tap: Door?
   private let admission: ServiceAdmission
-  let tapEndpoint: String
   var registration: Poller.Registration?
   private var frames: [[UInt8]] = []
   private var callers: [ServiceTag: Caller] = [:]
@@ -53,7 +67,7 @@ final class ServiceEndpoint {
     self.noteRefusal = noteRefusal
     commandsAccess = endpoints.commandsAccess
     tapAccess = endpoints.tapAccess
-    guard let commandsAddress = endpoints.commands, let tapAddress = endpoints.tap else { return nil }
+    if endpoints.commands == nil, endpoints.tap == nil { return nil }
     var options = Socket.Options()
     options.lingerMilliseconds = 1000
     options.maxMessageBytes = endpoints.maximumServiceMessageBytes
@@ -61,18 +75,16 @@ final class ServiceEndpoint {
     options.sendHighWaterMark = 10_000
     options.receiveHighWaterMark = 10_000
     options.curve = commandsAccess.curve
-    commands = try Socket(context, .router, options)
-    try commands.bind(commandsAddress)
-    commandsEndpoint = try commands.lastEndpoint
+    commands = try endpoints.commands.map { (address) throws(ZeroMQError) in
+      try Door(context, .router, options, at: address)
+    }
     options.routerMandatory = nil
     // Services send only subscriptions here. A long prefix costs many times its length in libzmq's tree of prefixes.
     options.maxMessageBytes = 1024
     options.curve = tapAccess.curve
     // Where not everybody may hear everything, libzmq applies no subscription before ``admit(_:to:)`` has looked at it.
     options.xpubManual = tapAccess.isEverything ? nil : true
-    tap = try Socket(context, .xpub, options)
-    try tap.bind(tapAddress)
-    tapEndpoint = try tap.lastEndpoint
+    tap = try endpoints.tap.map { (address) throws(ZeroMQError) in try Door(context, .xpub, options, at: address) }
   }
 
   // MARK: Commands
@@ -80,10 +92,11 @@ final class ServiceEndpoint {
   func readCommands(
     limit: Int, bytes: Int, _ serve: (BrokerRequest, ServiceTag, TraceContext?) -> Void
   ) throws(ZeroMQError) {
+    guard let commands else { return }
     var left = bytes
     for _ in 0..<limit where left > 0 {
       guard
-        let received = try commands.receiveMultipart(
+        let received = try commands.socket.receiveMultipart(
           into: &frames, maxFrames: 6, askingForUser: commandsAccess.goesByKey)
       else { return }
       left -= frames.reduce(BackboneInbox.messageCost) { $0 + $1.count }
@@ -146,7 +159,7 @@ final class ServiceEndpoint {
     var frames = [caller.identity]
     if caller.hasDelimiter { frames.append([]) }
     frames += [caller.requestID, status, result]
-    do { try commands.send(multipart: frames) } catch { undelivered += 1 }
+    do { try commands?.socket.send(multipart: frames) } catch { undelivered += 1 }
   }
 
   // MARK: Tap
@@ -156,32 +169,33 @@ final class ServiceEndpoint {
 
   /// Reads subscriptions of services: a byte 1 and a prefix begins one, a byte 0 and the prefix ends it.
   func readSubscriptions(limit: Int) {
+    guard let tap else { return }
     for _ in 0..<limit {
       guard
-        let received = try? tap.receiveMultipart(into: &frames, maxFrames: 1, askingForUser: tapAccess.goesByKey)
+        let received = try? tap.socket.receiveMultipart(into: &frames, maxFrames: 1, askingForUser: tapAccess.goesByKey)
       else { return }
       guard received.frames == 1, let kind = frames[0].first else { continue }
       subscriptions = max(0, subscriptions + (kind == 1 ? 1 : -1))
       guard !tapAccess.isEverything else { continue }
       let prefix = Array(frames[0].dropFirst())
       if kind == 1 {
-        admit(received.user, to: prefix)
+        admit(received.user, to: prefix, on: tap)
       } else if tapAccess.grant(of: received.user).mayRelease(prefix) {
-        try? tap.unsubscribe(from: prefix)
+        try? tap.socket.unsubscribe(from: prefix)
       }
     }
   }
 
   /// Subscribes a service to what it may hear of a prefix. libzmq applies the call to the peer whose subscription was
   /// received last.
-  private func admit(_ user: String?, to prefix: [UInt8]) {
+  private func admit(_ user: String?, to prefix: [UInt8], on tap: Door) {
     guard let topics = tapAccess.grant(of: user).topics(beginningWith: prefix) else {
       noteRefusal(.serviceTaps, Self.name(of: user))
       let asked = String(decoding: prefix.prefix(64), as: UTF8.self).debugDescription
       return logger.debug(
         "the tap refuses a subscription", metadata: ["service": "\(Self.name(of: user))", "topics": "\(asked)"])
     }
-    for topic in topics { try? tap.subscribe(to: topic) }
+    for topic in topics { try? tap.socket.subscribe(to: topic) }
   }
 
   private static func name(of user: String?) -> String { user ?? "without a key" }
@@ -189,9 +203,9 @@ final class ServiceEndpoint {
   /// Sends a publication to the services that listen. XPUB drops what a slow service does not take: the service sees
   /// the hole in the offsets and asks for the history.
   func tap(_ channel: ChannelName, _ epoch: String, _ publication: Publication) {
-    guard subscriptions > 0 else { return }
+    guard subscriptions > 0, let tap else { return }
     let topic = Array(channel.string.utf8) + [ChannelName.topicTerminator]
     let about = ServiceReply.about(publication, epoch: epoch)
-    do { try tap.send(multipart: [topic, about, publication.data]) } catch { undelivered += 1 }
+    do { try tap.socket.send(multipart: [topic, about, publication.data]) } catch { undelivered += 1 }
   }
 }

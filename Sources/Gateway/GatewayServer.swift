@@ -50,6 +50,8 @@ public struct GatewayConfiguration: Sendable {
   public var usesIOURing: Bool
   /// Where records of subscriptions go; nil: none are kept.
   public var coverage: CoverageSink?
+  /// Partitions that the log has: the gateway follows the broker of each.
+  public var partitions = 1
   /// Takes note of publications that are measured; nil: none is.
   public var measuring: HopRecorder?
   /// Which publications each event loop has measured.
@@ -98,6 +100,7 @@ public final class GatewayServer: Sendable {
   private let demo: DemoService?
   private let proxies: ProxyCalls?
   private let revocations: Revocations
+  private let calls: GatewayCalls
   private let refusals: Refusals
   private let census = ClientCensus()
   private let startedAt = Int64(MonotonicClock.now() / 1_000_000)
@@ -105,7 +108,7 @@ public final class GatewayServer: Sendable {
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
-    let revocations = Revocations()
+    let revocations = Revocations(partitions: configuration.partitions)
     let refusals = Refusals(logger: logger)
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
@@ -148,6 +151,7 @@ public final class GatewayServer: Sendable {
       "fan-out: \(Self.describeSends(rings: rings, of: count, asked: usesIOURing))",
       metadata: ["event_loops": "\(count)"])
     let calls = GatewayCalls(uplink: uplink)
+    self.calls = calls
     try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: calls.pictureBroker) { logger.warning("\($0)") }
@@ -223,22 +227,15 @@ public final class GatewayServer: Sendable {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
-    var linkConfiguration = GatewayLinkConfiguration(
-      gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
-      requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
-      maximumSubscribers: configuration.maximumSubscribersPerChannel)
-    if case .sockets(let endpoints, _) = pipe { linkConfiguration.brokers = endpoints.count }
-    linkConfiguration.keepsUsers = configuration.coverage?.missed != nil
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
-    let link = GatewayLink(configuration: linkConfiguration)
-    if let measuring = configuration.measuring { link.measure(with: measuring) }
+    let links = links(over: pipe)
     var forgetPictures: ForgetUsers?
     if let pictures { forgetPictures = { pictures.forget($0, then: $1) } }
     return try GatewayBackbone(
-      link: link, pipe: pipe, rules: rules, shards: mailboxes,
-      loop: loop, uplink: uplink, identity: identity, revocations: revocations,
+      links: links, partitioning: Partitioning(count: links.count, namespaces: configuration.namespaces), pipe: pipe,
+      rules: rules, shards: mailboxes, loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.decide($0) },
       forgetPictures: forgetPictures,
       linkOpened: { [pictures] in pictures?.reconcile() },
@@ -246,6 +243,30 @@ public final class GatewayServer: Sendable {
       metrics: GatewayMetrics(
         shards: mailboxes, egress: egress, listener: { [listener] in listener.withLockedValue { $0?.counters } }),
       coverage: configuration.coverage, logger: logger)
+  }
+
+  private func links(over pipe: BackbonePipe) -> [GatewayLink] {
+    (0..<configuration.partitions).map { partition in
+      var link = GatewayLinkConfiguration(
+        gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
+        requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
+        maximumSubscribers: configuration.maximumSubscribersPerChannel)
+      if case .sockets(let endpoints, _) = pipe { link.brokers = endpoints[partition].count }
+      (link.partition, link.partitions) = (partition, configuration.partitions)
+      // What is kept here is of users, whose deletions home numbers.
+      link.keepsUsers = partition == Partitioning.home && configuration.coverage?.missed != nil
+      let made = GatewayLink(configuration: link)
+      if let measuring = configuration.measuring { made.measure(with: measuring) }
+      return made
+    }
+  }
+
+  /// Asks the broker that has what a service's request is about, or several of them. What the service may ask has been
+  /// checked.
+  ///
+  /// - Parameter answer: called once, on any thread, when they have answered or have taken too long.
+  public func serve(_ request: BrokerRequest, answer: @escaping @Sendable (BrokerResponse) -> Void) {
+    calls.call(request, isService: true, answer)
   }
 
   /// Whether the link to the broker was open when it was looked at last, some milliseconds ago.

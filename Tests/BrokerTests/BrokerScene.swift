@@ -97,9 +97,10 @@ final class BrokerScene {
 
   func request(
     _ id: UInt64, _ request: BrokerRequest, from gateway: UInt64 = 1, oldest: UInt64 = 1, isRetry: Bool = false,
-    isResync: Bool = false
+    isResync: Bool = false, isService: Bool = false
   ) {
-    let request = LinkRequest(id: id, oldestPending: oldest, isRetry: isRetry, isResync: isResync, request: request)
+    let request = LinkRequest(
+      id: id, oldestPending: oldest, isRetry: isRetry, isResync: isResync, isService: isService, request: request)
     send(.request(request), from: gateway)
   }
 

@@ -66,7 +66,8 @@ struct ServiceAccessTests {
       return [list, broker]
     }
     let services = try #require(found.withLock { $0 })
-    return Endpoints(thread: thread, commands: services.commands, tap: services.tap)
+    return try Endpoints(
+      thread: thread, commands: #require(services.commands), tap: #require(services.tap))
   }
 
   private func socket(_ kind: Socket.Kind, _ address: String, as name: String?) throws -> Socket {

@@ -43,7 +43,7 @@ struct ServiceTests {
       return [broker]
     }
     let services = try #require(found.services.withLock { $0 })
-    return (thread, found.backbone.withLock { $0 }, services.commands, services.tap)
+    return (thread, found.backbone.withLock { $0 }, try #require(services.commands), try #require(services.tap))
   }
 
   private func socket(_ context: Context, _ kind: Socket.Kind, _ address: String) throws -> Socket {

@@ -29,7 +29,8 @@ struct LinkMessageTests {
     let requests = makeRequests(channel, other, full, bare, position)
     for (index, request) in requests.enumerated() {
       let message = LinkRequest(
-        id: UInt64(index) << 40, oldestPending: 3, isRetry: index % 2 == 0, isResync: index % 3 == 0, request: request)
+        id: UInt64(index) << 40, oldestPending: 3, isRetry: index % 2 == 0, isResync: index % 3 == 0,
+        isService: index % 5 == 0, request: request)
       examples.append(
         Example(name: "request \(index)", bytes: message.bytes) { (bytes) throws(MalformedMessage) in
           try LinkRequest(bytes: bytes).bytes
@@ -127,7 +128,7 @@ struct LinkMessageTests {
         })
     }
     examples.append(
-      Example(name: "hello", bytes: LinkHello(gateway: .max - 1).bytes) { (bytes) throws(MalformedMessage) in
+      Example(name: "hello", bytes: LinkHello(gateway: .max - 1, partition: 300, partitions: .max).bytes) { (bytes) throws(MalformedMessage) in
         try LinkHello(bytes: bytes).bytes
       })
     examples.append(
@@ -215,16 +216,16 @@ struct LinkMessageTests {
     #expect(throws: MalformedMessage.self) { try GatewayHeartbeat(bytes: long + [0x81, 0x00]) }
     #expect(throws: Never.self) { try GatewayHeartbeat(bytes: long + [0x01]) }
     #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 2, 0, 5, 1, 0x61]) }
-    #expect(throws: Never.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0x61]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0xC3]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0x00]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 0]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 99, 1, 0x61]) }
+    #expect(throws: Never.self) { try LinkRequest(bytes: [1, 1, 1, 0, 0, 5, 1, 0x61]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 0, 5, 1, 0xC3]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 0, 5, 1, 0x00]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 0, 5, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 0, 99, 1, 0x61]) }
   }
 
   @Test("another version's hello, another length's header and an unknown kind are malformed")
   func foreign() {
-    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [16] + Array(repeating: 0, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }

@@ -19,9 +19,9 @@ enum Handover: Sendable {
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
   /// Something to be done to connections, and to be confirmed under this number.
-  indirect case sessionOrder(UInt64, SessionOrder)
+  indirect case sessionOrder(OrderNumber, SessionOrder)
   /// Tokens that count no more: connections are held against them, and that is confirmed under this number.
-  case revoked(UInt64, RevocationTable)
+  case revoked(OrderNumber, RevocationTable)
   /// Something to be found out here, and to be told to the survey.
   case survey(LoopSurvey)
   /// The broker is behind: read client sockets later, or again.

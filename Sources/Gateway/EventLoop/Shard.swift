@@ -446,8 +446,8 @@ final class Shard: SessionHost {
 
   /// Confirms an order, without cost: the mailbox refuses it only where the backbone thread has ended, and whoever
   /// waits for it as well.
-  private func confirm(_ order: UInt64) {
-    if order != 0 { _ = uplink.post(.obeyed(order), cost: 0, wakes: true) }
+  private func confirm(_ order: OrderNumber) {
+    if order.id != 0 { _ = uplink.post(.obeyed(order), cost: 0, wakes: true) }
   }
 
   // MARK: The hub

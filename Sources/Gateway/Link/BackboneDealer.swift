@@ -12,7 +12,7 @@ final class BackboneDealer {
   ///   - number: tells the endpoint from the gateway's others.
   ///   - isAlone: there are no others.
   init(
-    of gateway: UInt64, to endpoint: GatewayEndpoint, number: Int, isAlone: Bool, in context: Context
+    of gateway: UInt64, to endpoint: GatewayEndpoint, number: String, isAlone: Bool, in context: Context
   ) throws(ZeroMQError) {
     var options = Socket.Options()
     options.routingID = LinkIdentity.bytes(of: gateway)

@@ -24,8 +24,8 @@ public struct GatewayEndpoint: Sendable {
 public enum BackbonePipe {
   /// The broker is in this process, in the same turn.
   case memory(MemoryPipe)
-  /// Brokers in processes of their own, one of which has the channels.
-  case sockets([GatewayEndpoint], Context)
+  /// Brokers in processes of their own: those of each partition, one of which has its channels.
+  case sockets([[GatewayEndpoint]], Context)
 }
 
 /// What event loops post to the backbone.
@@ -36,28 +36,38 @@ enum UplinkMessage: Sendable {
   /// A loop has worked off so much that the broker should hear of it soon.
   case workedOff
   /// A loop has carried an order out.
-  case obeyed(UInt64)
-  /// Nothing is kept any more of the users of an order that came in this session of the link.
-  case forgot(UInt64, session: UInt64)
-  /// Through which deletion nothing is kept any more of users, as was asked in this session of the link. Indirect, so that
-  /// requests stay small.
+  case obeyed(OrderNumber)
+  /// Nothing is kept any more of the users of an order that came in this session of its link.
+  case forgot(OrderNumber, session: UInt64)
+  /// Through which deletion nothing is kept any more of users, as was asked in this session of home's link. Indirect, so
+  /// that requests stay small.
   indirect case hasForgotten(DeletionMark?, session: UInt64)
-  /// All loops have told what they found for a survey that came in this session of the link. Indirect, so that requests
-  /// stay small.
-  indirect case found(LinkFindings, session: UInt64)
+  /// All loops have told what they found for a survey that a partition's broker asked in this session of its link.
+  /// Indirect, so that requests stay small.
+  indirect case found(LinkFindings, partition: Int, session: UInt64)
   /// A loop wants to hear that everything it posted before was taken.
   case mark(loop: Int)
+}
+
+/// The number of an order, which each partition counts for itself; 0: nobody waits for it to be carried out.
+struct OrderNumber: Sendable, Hashable {
+  var partition: Int
+  var id: UInt64
 }
 
 /// Deletes what is kept of users on a disk, and then calls the second parameter once, on any thread: with false where it
 /// was ended before.
 typealias ForgetUsers = @Sendable ([String], @escaping @Sendable (Bool) -> Void) -> Void
 
-/// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
+/// The gateway's part of the backbone: for each partition its pipes and its ``GatewayLink``, and one hand-over per event
+/// loop and round.
 final class GatewayBackbone: BackboneParticipant {
-  private let link: GatewayLink
-  /// One for each broker. Without any, `pipe` is the way to the broker.
-  private let dealers: [BackboneDealer]
+  /// By partition.
+  private let links: [GatewayLink]
+  private let partitioning: Partitioning
+  private var gathering = RequestGathering()
+  /// For each partition one for each broker. Without any, `pipe` is the way to the broker.
+  private let dealers: [[BackboneDealer]]
   private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
   private let discardPictures: ([PictureFate]) -> Void
@@ -68,6 +78,8 @@ final class GatewayBackbone: BackboneParticipant {
   private let logger: Logger
   private unowned let loop: BackboneLoop
   private var effects: [GatewayLinkEffect] = []
+  /// Parts of requests that are asked once the effects at hand are performed.
+  private var toAsk: [(partition: Int, request: GatewayRequest)] = []
   private var encoder: FrameEncoder
   private var batches: [[Handover]]
   private var batchBytes: [Int]
@@ -77,7 +89,8 @@ final class GatewayBackbone: BackboneParticipant {
   private var account: HandoverAccount
   /// What the reply at hand counts for in the link's window; 0 where the message at hand is none.
   private var replyBytes = 0
-  private var reported = GatewayLinkCounters()
+  /// By partition.
+  private var reported: [GatewayLinkCounters]
   private let metrics = LinkMetrics()
   /// Nil where a test needs none.
   private var gatewayMetrics: GatewayMetrics?
@@ -87,18 +100,26 @@ final class GatewayBackbone: BackboneParticipant {
   private let uplink: Mailbox<UplinkMessage>
   private let coverage: CoverageSink?
   /// Event loops that have still to carry an order out, by its number.
-  private var obeying: [UInt64: Int] = [:]
+  private var obeying: [OrderNumber: Int] = [:]
+  /// Traces of requests that are posted next.
+  private var measured: [RequestSource: HopTrace] = [:]
+  /// Partitions whose links have clients read later.
+  private var holding: Set<Int> = []
   private var lastForgotten: UInt64 = 0
 
   init(
-    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
+    links: [GatewayLink], partitioning: Partitioning = .whole, pipe: BackbonePipe, rules: SessionRules,
+    shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
     discardPictures: @escaping ([PictureFate]) -> Void, forgetPictures: ForgetUsers? = nil,
     linkOpened: @escaping () -> Void,
     linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, coverage: CoverageSink? = nil,
     logger: Logger
   ) throws {
-    self.link = link
+    precondition(links.count == partitioning.count, "each partition has a link")
+    self.links = links
+    self.partitioning = partitioning
+    reported = links.map { _ in GatewayLinkCounters() }
     self.uplink = uplink
     self.identity = identity
     gatewayMetrics = metrics
@@ -120,21 +141,28 @@ final class GatewayBackbone: BackboneParticipant {
     case .memory(let pipe): (self.pipe, dealers) = (pipe, [])
     case .sockets(let endpoints, let context):
       self.pipe = nil
-      dealers = try endpoints.enumerated().map { number, endpoint in
-        try BackboneDealer(
-          of: link.configuration.gateway, to: endpoint, number: number, isAlone: endpoints.count == 1, in: context)
+      dealers = try zip(links, endpoints).enumerated().map { partition, way in
+        try way.1.enumerated().map { number, endpoint in
+          try BackboneDealer(
+            of: way.0.configuration.gateway, to: endpoint, number: "\(partition)-\(number)",
+            isAlone: way.1.count == 1, in: context)
+        }
       }
     }
-    for (broker, dealer) in dealers.enumerated() {
-      loop.watch(dealer.socket, for: self) { gateway, _ in gateway.read(broker) }
-      _ = dealer.monitor.watch(on: loop, for: self) { gateway, _ in gateway.readMonitor(broker) }
+    for (partition, brokers) in dealers.enumerated() {
+      for (broker, dealer) in brokers.enumerated() {
+        loop.watch(dealer.socket, for: self) { gateway, _ in gateway.read(broker, of: partition) }
+        _ = dealer.monitor.watch(on: loop, for: self) { gateway, _ in gateway.readMonitor(broker, of: partition) }
+      }
     }
     // The dealers' sockets belong to the loop's thread: with dealers, requests are handled there as well.
     loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealers.isEmpty }) { gateway, message in
       gateway.receive(message)
     }
-    link.start(at: Self.now(), into: &effects)
-    perform()
+    for partition in links.indices {
+      links[partition].start(at: Self.now(), into: &effects)
+      perform(of: partition)
+    }
   }
 
   // MARK: In
@@ -147,31 +175,36 @@ final class GatewayBackbone: BackboneParticipant {
     return true
   }
 
-  private func receive(_ message: LinkMessage, from broker: Int = 0, at now: Int64) {
+  private func receive(
+    _ message: LinkMessage, from broker: Int = 0, of partition: Int = Partitioning.home, at now: Int64
+  ) {
     if case .reply = message.body { replyBytes = message.cost }
-    link.receive(message, from: broker, at: now, into: &effects)
-    perform()
+    links[partition].receive(message, from: broker, at: now, into: &effects)
+    perform(of: partition)
     replyBytes = 0
   }
 
-  private func read(_ broker: Int) {
+  private func read(_ broker: Int, of partition: Int) {
     let now = Self.now()
     do {
-      try dealers[broker].read(limit: loop.messagesPerRound) { message in receive(message, from: broker, at: now) }
+      try dealers[partition][broker].read(limit: loop.messagesPerRound) { message in
+        receive(message, from: broker, of: partition, at: now)
+      }
     } catch {
       loop.fail(error)
     }
   }
 
-  private func readMonitor(_ broker: Int) {
+  private func readMonitor(_ broker: Int, of partition: Int) {
+    let link = links[partition]
     do {
-      while let event = try dealers[broker].monitor.next() {
+      while let event = try dealers[partition][broker].monitor.next() {
         switch event {
         case .handshakeSucceeded: link.appeared(broker, at: Self.now(), into: &effects)
         case .disconnected: link.vanished(broker, at: Self.now(), into: &effects)
         case .connected, .accepted, .handshakeFailed, .handshakeProtocolFailed, .handshakeRefused, .acceptFailed: break
         }
-        perform()
+        perform(of: partition)
       }
     } catch {
       loop.fail(error)
@@ -180,36 +213,69 @@ final class GatewayBackbone: BackboneParticipant {
 
   private func receive(_ message: UplinkMessage) {
     switch message {
-    case .request(let request):
-      link.submit(request, at: Self.now(), into: &effects)
-      perform()
-    case .measured(let source, let trace): link.hops?.post(trace, of: source)
+    case .request(let request): submit(request)
+    case .measured(let source, let trace): measured[source] = trace
     case .workedOff: break  // The round's tick looks at the account.
     case .obeyed(let id): obeyed(id)
-    case .forgot(let id, let session):
-      link.forgot(id, session: session, at: Self.now(), into: &effects)
-      perform()
+    case .forgot(let order, let session):
+      links[order.partition].forgot(order.id, session: session, at: Self.now(), into: &effects)
+      perform(of: order.partition)
     case .hasForgotten(let mark, let session):
-      link.hasForgotten(through: mark, session: session, at: Self.now(), into: &effects)
-      perform()
-    case .found(let findings, let session):
-      link.found(findings, session: session, at: Self.now(), into: &effects)
-      perform()
+      links[Partitioning.home].hasForgotten(through: mark, session: session, at: Self.now(), into: &effects)
+      perform(of: Partitioning.home)
+    case .found(let findings, let partition, let session):
+      links[partition].found(findings, session: session, at: Self.now(), into: &effects)
+      perform(of: partition)
     case .mark(let loop): add(.requestsTaken, bytes: 0, to: loop)
+    }
+  }
+
+  /// Gives a request to the link of its partition, or to several.
+  private func submit(_ request: GatewayRequest) {
+    let trace = measured.isEmpty ? nil : measured.removeValue(forKey: request.source)
+    if let partition = partitioning.onlyPartition(for: request.request) {
+      let link = links[partition]
+      if let trace { link.hops?.post(trace, of: request.source) }
+      var request = request
+      if partition != Partitioning.home {
+        request.request = partitioning.request(request.request, within: partition)
+      }
+      link.submit(request, at: Self.now(), into: &effects)
+      return perform(of: partition)
+    }
+    do throws(ClientError) { submit(gathering.begin(request, try partitioning.plan(for: request.request))) } catch {
+      answer(request.source, .failed(error))
+    }
+  }
+
+  private func submit(_ parts: [(partition: Int, request: GatewayRequest)]) {
+    for part in parts {
+      links[part.partition].submit(part.request, at: Self.now(), into: &effects)
+      perform(of: part.partition)
     }
   }
 
   // MARK: Out
 
-  private func perform() {
+  private func answer(_ source: RequestSource, _ response: BrokerResponse) {
+    if source.loop != RequestSource.gathering {
+      let answer = Handover.answer(connection: source.connection, tag: source.tag, response)
+      return add(answer, bytes: max(64, replyBytes), to: source.loop)
+    }
+    switch gathering.answered(source, response) {
+    case .none: break
+    case .ask(let parts): toAsk += parts
+    case .answer(let asker, let whole): answer(asker, whole)
+    }
+  }
+
+  /// - Parameter partition: of the link whose effects these are.
+  private func perform(of partition: Int) {
     for effect in effects {
       switch effect {
-      case .send(let message): send(message)
-      case .greet(let broker, let hello): dealers[broker].send(hello)
-      case .answer(let source, let response):
-        add(
-          .answer(connection: source.connection, tag: source.tag, response), bytes: max(64, replyBytes), to: source.loop
-        )
+      case .send(let message): send(message, to: partition)
+      case .greet(let broker, let hello): dealers[partition][broker].send(hello)
+      case .answer(let source, let response): answer(source, response)
       case .refusal(let source, let cause, let error):
         add(.refusal(connection: source.connection, tag: source.tag, cause, error), bytes: 64, to: source.loop)
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
@@ -223,27 +289,42 @@ final class GatewayBackbone: BackboneParticipant {
         addPresence(.leave(channel: channel.string, info), channel, info, audience)
       case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
       case .discard(let pictures): discardPictures(pictures)
-      case .sessionOrder(let id, let order): addToAll(.sessionOrder(id, order), id)
+      case .sessionOrder(let id, let order):
+        let number = OrderNumber(partition: partition, id: id)
+        addToAll(.sessionOrder(number, order), number)
       case .revoked(let id, let news, let all):
         // Before the event loops hear of it, so that no sign-in slips through in between (`Revocations`).
-        revocations.replace(with: all)
-        addToAll(.revoked(id, news), id)
-      case .forget(let id, let users, let session): forget(users, order: id, session)
+        revocations.replace(with: all, of: partition)
+        let number = OrderNumber(partition: partition, id: id)
+        addToAll(.revoked(number, news), number)
+      case .forget(let id, let users, let session):
+        forget(users, order: OrderNumber(partition: partition, id: id), session)
       case .readMark(let session): readMark(session)
       case .forgetMissed(let deletions, let session): forget(missed: deletions, session)
-      case .survey(let survey, let session, let channels): ask(survey, session, channels: channels)
+      case .survey(let survey, let session): ask(survey, session, of: partition)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
-      case .holdClients(let hold):
-        for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
+      case .holdClients(let hold): holdClients(hold, of: partition)
       }
     }
     effects.removeAll(keepingCapacity: true)
+    if toAsk.isEmpty { return }
+    let parts = toAsk
+    toAsk = []
+    submit(parts)
   }
 
-  private func send(_ message: LinkMessage) {
+  private func send(_ message: LinkMessage, to partition: Int) {
     if let pipe { return pipe.sendToBroker(message) }
-    if message.body.kind != .hello { return dealers[link.broker].send(message) }
-    for dealer in dealers { dealer.send(message) }
+    if message.body.kind != .hello { return dealers[partition][links[partition].broker].send(message) }
+    for dealer in dealers[partition] { dealer.send(message) }
+  }
+
+  /// Clients are read later while any partition's link wants that, since nobody knows which one they ask next.
+  private func holdClients(_ hold: Bool, of partition: Int) {
+    let wereHeld = !holding.isEmpty
+    if hold { holding.insert(partition) } else { holding.remove(partition) }
+    if wereHeld == !holding.isEmpty { return }
+    for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
   }
 
   private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
@@ -260,7 +341,7 @@ final class GatewayBackbone: BackboneParticipant {
 
   /// Tells event loops that the frames which they were handed last on the channel are measured.
   private func addMark(_ trace: HopTrace, _ attributes: SpanAttributes, _ channel: ChannelName, _ audience: Audience) {
-    guard let recorder = link.hops?.recorder else { return }
+    guard let recorder = links[Partitioning.home].hops?.recorder else { return }
     let mark = HopMark(trace, attributes, loops: audience.loops.nonzeroBitCount, recorder: recorder)
     add(.measured(channel, mark), bytes: 0, to: audience)
   }
@@ -274,27 +355,28 @@ final class GatewayBackbone: BackboneParticipant {
 
   /// Hands something to every event loop, and counts how many have to confirm it. An order that is repeated in a new
   /// session counts again: it is carried out when the last of all loops says so.
-  private func addToAll(_ handover: Handover, _ order: UInt64) {
-    if order != 0 { obeying[order, default: 0] += shards.count }
+  private func addToAll(_ handover: Handover, _ order: OrderNumber) {
+    if order.id != 0 { obeying[order, default: 0] += shards.count }
     for shard in shards.indices { add(handover, bytes: 64, to: shard) }
   }
 
   /// Hands a survey to every event loop. What they find comes back through the mailbox.
-  private func ask(_ survey: LinkSurvey, _ session: UInt64, channels: Int) {
-    let (identity, uplink, now) = (identity, uplink, Self.now())
+  private func ask(_ survey: LinkSurvey, _ session: UInt64, of partition: Int) {
+    let (identity, uplink, now, channels) = (identity, uplink, Self.now(), channels)
     let asked = LoopSurvey(
       survey.survey, loops: shards.count, inspector: identity.inspector,
       known: { identity.counts(channels: channels, at: now) }, coverage: coverage,
       answer: { findings in
         // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
-        _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
+        _ = uplink.post(
+          .found(LinkFindings(id: survey.id, findings), partition: partition, session: session), cost: 0, wakes: true)
       })
     for shard in shards.indices { add(.survey(asked), bytes: 64, to: shard) }
   }
 
   /// Deletes the intervals of users and the files of their pictures. What is closed before it could do that leaves the
   /// order unconfirmed: this process ends.
-  private func forget(_ users: [String], order: UInt64, _ session: UInt64) {
+  private func forget(_ users: [String], order: OrderNumber, _ session: UInt64) {
     let uplink = uplink
     let confirm: @Sendable (Bool) -> Void = { isDone in
       if isDone { _ = uplink.post(.forgot(order, session: session), cost: 0, wakes: true) }
@@ -321,12 +403,12 @@ final class GatewayBackbone: BackboneParticipant {
     }
   }
 
-  private func obeyed(_ order: UInt64) {
+  private func obeyed(_ order: OrderNumber) {
     guard let left = obeying[order] else { return }
     obeying[order] = left > 1 ? left - 1 : nil
     guard left == 1 else { return }
-    link.obeyed(order, at: Self.now(), into: &effects)
-    perform()
+    links[order.partition].obeyed(order.id, at: Self.now(), into: &effects)
+    perform(of: order.partition)
   }
 
   private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
@@ -359,51 +441,70 @@ final class GatewayBackbone: BackboneParticipant {
     }
     let milliseconds = Int64(now / 1_000_000)
     let queued = account.heldBytes { shards[$0].queuedBytes }
-    link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
     // Timeouts and heartbeats are due by time alone, so the loop's thread looks after them.
-    if loop.isOnThread && now >= nextTick {
-      nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
-      link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
+    let isDue = loop.isOnThread && now >= nextTick
+    for (partition, link) in links.enumerated() {
+      link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
+      if isDue { link.tick(at: milliseconds, queuedBytes: queued, into: &effects) }
+      perform(of: partition)
+    }
+    if isDue {
+      nextTick = now + UInt64(max(20, links[0].configuration.heartbeatInterval / 4)) * 1_000_000
       if now - lastForgotten >= 60_000_000_000 {
         lastForgotten = now
-        link.forgetRevocations(expiredBy: Self.wall())
-        revocations.replace(with: link.revocations)
+        for (partition, link) in links.enumerated() {
+          link.forgetRevocations(expiredBy: Self.wall())
+          revocations.replace(with: link.revocations, of: partition)
+        }
       }
       report()
     }
-    perform()
     // What a tick produces for event loops, a timeout for example, goes out with the next round at once.
     return batches.allSatisfy { $0.isEmpty } ? nextTick : now
   }
 
+  /// Channels that somebody is subscribed to on this gateway, or about to be.
+  private var channels: Int { links.reduce(0) { $0 + $1.channels.count } }
+
   private func report() {
-    let counters = link.counters
-    metrics.update(from: reported, to: counters)
-    metrics.update(isOpen: link.isOpen, channels: link.channels.count, pendingBytes: link.pending.bytes)
+    let counters = links.map(\.counters)
+    let total = counters.reduce(GatewayLinkCounters(), +)
+    let isOpen = links.allSatisfy(\.isOpen)
+    metrics.update(from: reported.reduce(GatewayLinkCounters(), +), to: total)
+    metrics.update(isOpen: isOpen, channels: channels, pendingBytes: links.reduce(0) { $0 + $1.pending.bytes })
     gatewayMetrics?.update()
-    if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
-      var broker: Logger.Metadata = [:]
-      if dealers.count > 1 { broker = ["broker": "\(dealers[link.broker].address)", "term": "\(link.term)"] }
-      logger.notice(
-        "the link to the broker is open",
-        metadata: broker.merging([
-          "sessions": "\(counters.sessions)", "gaps": "\(counters.gaps)", "resets": "\(counters.resets)",
-          "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
-        ]) { own, _ in own })
-    }
-    if counters.sessions > reported.sessions { linkOpened() }
-    linkIs(link.isOpen)
-    if counters.requestsTimedOut > reported.requestsTimedOut {
-      logger.warning(
-        "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",
-        metadata: ["requests": "\(counters.requestsTimedOut - reported.requestsTimedOut)"])
-    }
+    for (partition, counted) in counters.enumerated() { tell(counted, since: reported[partition], of: partition) }
+    if counters[Partitioning.home].sessions > reported[Partitioning.home].sessions { linkOpened() }
+    linkIs(isOpen)
     reported = counters
   }
 
+  private func tell(_ counters: GatewayLinkCounters, since reported: GatewayLinkCounters, of partition: Int) {
+    let place: Logger.Metadata = links.count > 1 ? ["partition": "\(partition)"] : [:]
+    if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
+      var metadata: Logger.Metadata = [
+        "sessions": "\(counters.sessions)", "gaps": "\(counters.gaps)", "resets": "\(counters.resets)",
+        "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
+      ]
+      if let brokers = dealers.isEmpty ? nil : dealers[partition], brokers.count > 1 {
+        let link = links[partition]
+        (metadata["broker"], metadata["term"]) = ("\(brokers[link.broker].address)", "\(link.term)")
+      }
+      logger.notice("the link to the broker is open", metadata: metadata.merging(place) { $1 })
+    }
+    if counters.requestsTimedOut > reported.requestsTimedOut {
+      let requests: Logger.Metadata = ["requests": "\(counters.requestsTimedOut - reported.requestsTimedOut)"]
+      logger.warning(
+        "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",
+        metadata: requests.merging(place) { $1 })
+    }
+  }
+
   func close() {
-    link.stop(at: Self.now(), into: &effects)
-    perform()
+    for (partition, link) in links.enumerated() {
+      link.stop(at: Self.now(), into: &effects)
+      perform(of: partition)
+    }
   }
 
   /// Seconds since 1970.

@@ -16,13 +16,18 @@ extension GatewayLink {
     nextReceived = 0
     receivedBytes = 0
     lastHeard = now
-    send(.hello(LinkHello(gateway: configuration.gateway)), at: now, into: &effects)
+    send(.hello(hello), at: now, into: &effects)
+  }
+
+  private var hello: LinkHello {
+    LinkHello(
+      gateway: configuration.gateway, partition: UInt64(configuration.partition),
+      partitions: UInt64(configuration.partitions))
   }
 
   /// The connection to a broker is there. Where there are several, the broker may have taken over meanwhile.
   public func appeared(_ broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     guard configuration.brokers > 1, !isOpen || broker != self.broker else { return }
-    let hello = LinkHello(gateway: configuration.gateway)
     effects.append(.greet(broker: broker, LinkMessage(session: session, sequence: 0, body: .hello(hello))))
   }
 

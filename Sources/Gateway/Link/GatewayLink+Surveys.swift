@@ -9,10 +9,10 @@ extension GatewayLink {
     // A survey that is dropped has the broker say that this gateway did not answer.
     guard surveysUnderWay < Self.mostSurveys else { return }
     surveysUnderWay += 1
-    effects.append(.survey(survey, session: session, channels: channels.count))
+    effects.append(.survey(survey, session: session))
   }
 
-  /// Every event loop has told what it found. Comes once for each ``GatewayLinkEffect/survey(_:session:channels:)``.
+  /// Every event loop has told what it found. Comes once for each ``GatewayLinkEffect/survey(_:session:)``.
   ///
   /// - Parameter session: in which the broker asked. In another one it has asked again what it still wants to know.
   public func found(

@@ -22,6 +22,9 @@ public struct GatewayLinkConfiguration: Sendable {
   public var keepsUsers = false
   /// Brokers that the gateway reaches. One of them has the channels.
   public var brokers = 1
+  /// Which partition's channels these are, of how many partitions.
+  public var partition = Partitioning.home
+  public var partitions = 1
 
   public init(
     gateway: UInt64, loops: Int, heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int,
@@ -38,7 +41,7 @@ public struct GatewayLinkConfiguration: Sendable {
   }
 }
 
-/// The gateway's end of the link to the broker, without its socket: requests in, publications out, every message
+/// The gateway's end of the link to the broker of one partition, without its socket: requests in, publications out, every message
 /// accounted for.
 ///
 /// States:
@@ -175,7 +178,8 @@ public final class GatewayLink {
     default: break
     }
     if let hops, hops.hasPosted { tellTrace(of: request, hops, at: now, into: &effects) }
-    add(body, .session(request.source, request.format), at: now, into: &effects)
+    add(
+      body, .session(request.source, request.format), isService: request.isService, at: now, into: &effects)
     if pending.bytes > configuration.uplinkWindowBytes && !isHolding {
       isHolding = true
       effects.append(.holdClients(true))
@@ -204,24 +208,25 @@ public final class GatewayLink {
   }
 
   func add(
-    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, at now: Int64,
+    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, isService: Bool = false, at now: Int64,
     into effects: inout [GatewayLinkEffect]
   ) {
     let deadline = now + configuration.requestTimeout
     let isOpen = isOpen
     if isOpen {
       let message = LinkRequest(
-        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: copy request)
+        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, isService: isService,
+        request: copy request)
       send(.request(message), at: now, into: &effects)
     }
     if purpose == .resync { resyncsUnderWay += 1 }
-    _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen)
+    _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen, isService: isService)
   }
 
   func send(_ request: PendingRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let message = LinkRequest(
       id: request.id, oldestPending: pending.oldest, isRetry: request.wasSent, isResync: request.purpose == .resync,
-      request: request.request)
+      isService: request.isService, request: request.request)
     pending.markSent(request.id)
     send(.request(message), at: now, into: &effects)
   }

@@ -21,12 +21,18 @@ public struct GatewayRequest: Sendable {
   public var request: BrokerRequest
   /// For a subscribe, whether the subscriber wants only a part of the channel. Which part, its event loop knows.
   public var isFiltered: Bool
+  /// A service asks, and not a client.
+  public var isService: Bool
 
-  public init(source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false) {
+  public init(
+    source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false,
+    isService: Bool = false
+  ) {
     self.source = source
     self.format = format
     self.request = request
     self.isFiltered = isFiltered
+    self.isService = isService
   }
 }
 
@@ -74,10 +80,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   indirect case forgetMissed(LinkDeletions, session: UInt64)
   /// A question for every event loop; ``GatewayLink/found(_:session:at:into:)`` when all of them have answered.
   ///
-  /// - Parameters:
-  ///   - session: in which the broker asked.
-  ///   - channels: that somebody is subscribed to on this gateway, or about to be.
-  indirect case survey(LinkSurvey, session: UInt64, channels: Int)
+  /// - Parameter session: in which the broker asked.
+  indirect case survey(LinkSurvey, session: UInt64)
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.
@@ -125,4 +129,21 @@ public struct GatewayLinkCounters: Sendable, Equatable {
   public var requestsTimedOut: UInt64 = 0
   /// Events of clients that no webhook hears of, because too many waited for the broker.
   public var reportsLost: UInt64 = 0
+
+  public init() {}
+
+  /// What several links have counted together.
+  static func + (a: Self, b: Self) -> Self {
+    var sum = a
+    sum.sessions += b.sessions
+    sum.gaps += b.gaps
+    sum.moves += b.moves
+    sum.resets += b.resets
+    sum.channelsRefilled += b.channelsRefilled
+    sum.channelsLost += b.channelsLost
+    sum.deliveries += b.deliveries
+    sum.requestsTimedOut += b.requestsTimedOut
+    sum.reportsLost += b.reportsLost
+    return sum
+  }
 }

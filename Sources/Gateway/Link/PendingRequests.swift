@@ -17,6 +17,8 @@ struct PendingRequest {
   var deadline: Int64
   /// True once it was given to the pipe: the broker may have done it.
   var wasSent = false
+  /// A service asked.
+  var isService = false
 
   /// How many bytes the request takes of the uplink's window.
   var byteCount: Int { 128 + request.payloadBytes }
@@ -48,11 +50,12 @@ struct PendingRequests {
 
   /// - Returns: the id of the request, which is ``nextID`` before.
   mutating func add(
-    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, deadline: Int64, wasSent: Bool = false
+    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, deadline: Int64, wasSent: Bool = false,
+    isService: Bool = false
   ) -> UInt64 {
     let id = nextID
     let pending = PendingRequest(
-      id: id, purpose: purpose, request: consume request, deadline: deadline, wasSent: wasSent)
+      id: id, purpose: purpose, request: consume request, deadline: deadline, wasSent: wasSent, isService: isService)
     bytes += pending.byteCount
     ids.append(id)
     requests.append(consume pending)

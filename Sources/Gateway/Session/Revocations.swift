@@ -8,12 +8,20 @@ import Wire
 /// token check of its own comes back. So a token either finds the revocation here, or its connection is there already
 /// when the event loop walks through its connections: there is no moment between the two.
 final class Revocations: Sendable {
-  private let table = Mutex(RevocationTable())
+  /// By partition. A token counts no more where any of them says so: what was revoked stands in all of them, and a
+  /// deletion bars its user in the partition in which it is under way.
+  private let tables: Mutex<[RevocationTable]>
 
-  func replace(with table: RevocationTable) { self.table.withLock { $0 = table } }
+  init(partitions: Int = 1) { tables = Mutex(Array(repeating: RevocationTable(), count: partitions)) }
 
-  /// All that is in force now.
-  var all: RevocationTable { table.withLock { $0 } }
+  func replace(with table: RevocationTable, of partition: Int = Partitioning.home) {
+    tables.withLock { $0[partition] = table }
+  }
+
+  /// All that is in force now, in one table or several.
+  var inForce: [RevocationTable] { tables.withLock { $0.filter { !$0.isEmpty } } }
+
+  func isSuspended(_ user: String) -> Bool { tables.withLock { $0.contains { $0.suspension(of: user) != nil } } }
 
   func refuses(_ claims: ConnectionClaims) -> Bool { refuses(claims.token, of: claims.user) }
 
@@ -25,10 +33,8 @@ final class Revocations: Sendable {
 
   /// - Parameter token: nil: one that says nothing of itself. It can be refused for its user alone.
   private func refuses(_ token: TokenIdentity?, of user: String, channel: String? = nil) -> Bool {
-    table.withLock { table in
-      if let token { return table.refuses(token, of: user, channel: channel) }
-      return table.suspension(of: user) != nil
-    }
+    guard let token else { return isSuspended(user) }
+    return tables.withLock { $0.contains { $0.refuses(token, of: user, channel: channel) } }
   }
 }
 

@@ -37,7 +37,7 @@ extension SessionDriver {
   private func backendAnswered(_ tag: UInt64, _ answer: ProxyAnswer) {
     // Before the client is let in: the answer to its connect may carry what was published on channels.
     if session.phase == .connecting, session.isPending(tag), case .result(let result) = answer,
-      let user = result.user, host.revocations.all.suspension(of: user) != nil
+      let user = result.user, host.revocations.isSuspended(user)
     {
       host.signInRefused(.invalidToken, "the user is suspended", user: user, self)
       return disconnect(.invalidToken)
@@ -58,7 +58,6 @@ extension SessionDriver {
     // A token may have been revoked while the backend was asked: of what was said since, this event loop has heard
     // already, and is not told again.
     guard isConnecting, session.phase != .closed else { return }
-    let revocations = host.revocations.all
-    if !revocations.isEmpty { feed(.tokensRevoked(revocations)) }
+    for revocations in host.revocations.inForce { feed(.tokensRevoked(revocations)) }
   }
 }

@@ -201,7 +201,8 @@ extension LinkRequest: ByteEncodable {
     let request = try Self.readRequest(from: &reader)
     try reader.requireEnd()
     self.init(
-      id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, isService: isService, request: request)
+      id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, isService: isService,
+      request: request)
   }
 
   /// - Parameter isInner: the request is one that is done once: another such in it would say nothing, and many of them in

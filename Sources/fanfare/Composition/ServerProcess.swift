@@ -197,7 +197,7 @@ struct ServerProcess: Service {
         participants.append(broker)
       }
       if let gateway {
-        let link = try pipe.map(BackbonePipe.memory) ?? .sockets(BackboneSetup.brokers(for: settings, curve), context)
+        let link = try pipe.map(BackbonePipe.memory) ?? .sockets([BackboneSetup.brokers(for: settings, curve)], context)
         participants.append(try gateway.makeLink(over: link, loop: loop))
       }
       return participants
@@ -272,8 +272,8 @@ struct ServerProcess: Service {
 /// What the backbone thread tells the rest of the process while it is built.
 private final class Backbone: @unchecked Sendable {
   struct Services {
-    var commands: String
-    var tap: String
+    var commands: String?
+    var tap: String?
   }
 
   // Both are safe without a lock: they are written on the backbone thread before `BackboneThread.start` returns, read only after.

@@ -252,8 +252,11 @@ struct ShardTests {
     let orders: [SessionOrder] = [
       .subscribe(target, OrderedSubscription(channel: b, data: Array("7".utf8))), .refresh(target, .at(1_700_000_060)),
     ]
-    scene.shard.carryOut([.sessionOrder(8, orders[0]), .sessionOrder(9, orders[1])])
-    #expect(scene.postedInOrder() == ["subscribe b", "obeyed 8", "obeyed 9"])
+    scene.shard.carryOut([
+      .sessionOrder(OrderNumber(partition: 0, id: 8), orders[0]),
+      .sessionOrder(OrderNumber(partition: 2, id: 8), orders[1]),
+    ])
+    #expect(scene.postedInOrder() == ["subscribe b", "obeyed 8 of 0", "obeyed 8 of 2"])
     scene.shard.carryOut([
       .answer(connection: drivers[0].id, tag: 1, .at(0)), .frames(b, EncodedFrames(json: [0x21], protobuf: nil)),
     ])
@@ -386,7 +389,7 @@ private final class ShardScene {
       case .request(let request):
         guard case .subscribe(let subscribe) = request.request else { return "request" }
         return "subscribe \(subscribe.channel.string)"
-      case .obeyed(let order): return "obeyed \(order)"
+      case .obeyed(let order): return "obeyed \(order.id) of \(order.partition)"
       case .workedOff, .mark, .found, .forgot, .hasForgotten, .measured: return nil
       }
     }

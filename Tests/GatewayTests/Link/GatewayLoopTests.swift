@@ -68,8 +68,8 @@ private final class LoopScene: Sendable {
         configuration.brokerTimeout = 600_000
         return [
           try GatewayBackbone(
-            link: GatewayLink(configuration: configuration),
-            pipe: .sockets([GatewayEndpoint(endpoint)], Context()),
+            links: [GatewayLink(configuration: configuration)],
+            pipe: .sockets([[GatewayEndpoint(endpoint)]], Context()),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
             loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(),
             discardPictures: { [self] in discard($0) }, linkOpened: {}, linkIs: { _ in },

@@ -20,7 +20,7 @@ struct LinkSurveyTests {
     let scene = LinkScene()
     scene.subscribed(Fixed.channel)
     ask(5, scene)
-    #expect(scene.tells() == [.survey(LinkSurvey(id: 5, .counts), session: scene.session, channels: 1)])
+    #expect(scene.tells() == [.survey(LinkSurvey(id: 5, .counts), session: scene.session)])
     #expect(scene.sends().isEmpty)
     find(5, session: scene.session, scene)
     #expect(scene.lastSent()?.body == .findings(LinkFindings(id: 5, findings)))
