@@ -232,5 +232,5 @@ struct ServiceTests {
 /// What the loop's thread tells the test's.
 final class Found: Sendable {
   let backbone = Mutex("")
-  let services = Mutex<(commands: String, tap: String)?>(nil)
+  let services = Mutex<(commands: String?, tap: String?)?>(nil)
 }

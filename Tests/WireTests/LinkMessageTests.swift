@@ -128,7 +128,8 @@ struct LinkMessageTests {
         })
     }
     examples.append(
-      Example(name: "hello", bytes: LinkHello(gateway: .max - 1, partition: 300, partitions: .max).bytes) { (bytes) throws(MalformedMessage) in
+      Example(name: "hello", bytes: LinkHello(gateway: .max - 1, partition: 300, partitions: .max).bytes) {
+        (bytes) throws(MalformedMessage) in
         try LinkHello(bytes: bytes).bytes
       })
     examples.append(

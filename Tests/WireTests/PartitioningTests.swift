@@ -1,11 +1,12 @@
 import Testing
-import Wire
+
+@testable import Wire
 
 @Suite("Partitions: which one has a channel, and who is asked")
 struct PartitioningTests {
   private static func partitioning(_ count: Int) -> Partitioning {
     var app = ChannelOptions()
-    app.app = .clique
+    app.app = "clique"
     var counted = ChannelOptions()
     counted.userQuotaBytes = 1000
     var pushed = ChannelOptions()
@@ -95,7 +96,7 @@ struct PartitioningTests {
       #expect(asked.allSatisfy { shared.onlyPartition(for: $0) == partition })
       let orders: [BrokerRequest] = [
         .beginSubscriptions(SessionTarget(user: "u"), .init(channel: channel)),
-        .endSubscriptions(SessionTarget(user: "u"), channel, .unsubscribed),
+        .endSubscriptions(SessionTarget(user: "u"), channel, .server),
         .disconnect(SessionTarget(user: "u"), .forceDisconnect),
         .top(visible: nil), .call(.init(.other(.init(method: "a", data: [])), caller: .init(user: "u", client: "c"))),
         .webhooks(.resend("orders", limit: 1)), .user(.pair(app: "clique", user: "a", other: "b")),

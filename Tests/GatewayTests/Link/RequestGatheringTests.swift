@@ -16,6 +16,8 @@ struct RequestGatheringTests {
       try partitioning.plan(for: request))
   }
 
+  private func channels(_ names: String...) throws -> BrokerResponse { .channels(try names.map { try ChannelName($0) }) }
+
   @Test("All are asked at once, and whoever asked is answered when the last has answered, in whatever order they do")
   func all() throws {
     var gathering = RequestGathering()
@@ -24,16 +26,17 @@ struct RequestGatheringTests {
     let other = try begin(.channels(prefix: "x"), &gathering)
     #expect(other.allSatisfy { !$0.request.isService } && gathering.count == 2)
     for place in [2, 0] {
-      guard case .none = gathering.answered(parts[place].request.source, .channels(["c\(place)"])) else {
+      guard case .none = try gathering.answered(parts[place].request.source, channels("c\(place)")) else {
         Issue.record("something follows from the answer of \(place)")
         return
       }
     }
-    guard case .answer(let asker, let whole) = gathering.answered(parts[1].request.source, .channels(["c1"])) else {
+    guard case .answer(let asker, let whole) = try gathering.answered(parts[1].request.source, channels("c1")) else {
       Issue.record("nobody is answered")
       return
     }
-    #expect(asker == source && whole == .channels(["c0", "c1", "c2"]) && gathering.count == 1)
+    let expected = try channels("c0", "c1", "c2")
+    #expect(asker == source && whole == expected && gathering.count == 1)
     // An answer to a request that is over counts for nothing.
     guard case .none = gathering.answered(parts[1].request.source, .channels([])) else {
       Issue.record("a second answer")
