@@ -50,13 +50,13 @@ extension BrokerCore {
     webhooks?.lost()
     notices?.lost(at: turn.time.monotonic)
     deletions?.lost()
-    for link in links.sorted { links.overflow(link, in: &turn) }
+    for link in links.all { links.overflow(link, in: &turn) }
     forgetChannels(in: stores.disk)
   }
 
   private func forgetChannels(in store: any LogStore) {
     for state in channels.sorted where state.store === store {
-      for link in links.sorted { link.channels.remove(state.name) }
+      for link in links.all { link.channels.remove(state.name) }
       channels.forget(state)
     }
   }

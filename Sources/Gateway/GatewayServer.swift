@@ -52,6 +52,8 @@ public struct GatewayConfiguration: Sendable {
   public var coverage: CoverageSink?
   /// Partitions that the log has: the gateway follows the broker of each.
   public var partitions = 1
+  /// False where only services ask by way of this gateway, which never listens then.
+  public var hasClients = true
   /// Takes note of publications that are measured; nil: none is.
   public var measuring: HopRecorder?
   /// Which publications each event loop has measured.
@@ -253,6 +255,7 @@ public final class GatewayServer: Sendable {
         maximumSubscribers: configuration.maximumSubscribersPerChannel)
       if case .sockets(let endpoints, _) = pipe { link.brokers = endpoints[partition].count }
       (link.partition, link.partitions) = (partition, configuration.partitions)
+      link.hasClients = configuration.hasClients
       // What is kept here is of users, whose deletions home numbers.
       link.keepsUsers = partition == Partitioning.home && configuration.coverage?.missed != nil
       let made = GatewayLink(configuration: link)

@@ -128,7 +128,9 @@ struct LinkMessageTests {
         })
     }
     examples.append(
-      Example(name: "hello", bytes: LinkHello(gateway: .max - 1, partition: 300, partitions: .max).bytes) {
+      Example(
+        name: "hello", bytes: LinkHello(gateway: .max - 1, partition: 300, partitions: .max, hasClients: false).bytes
+      ) {
         (bytes) throws(MalformedMessage) in
         try LinkHello(bytes: bytes).bytes
       })
@@ -226,7 +228,7 @@ struct LinkMessageTests {
 
   @Test("another version's hello, another length's header and an unknown kind are malformed")
   func foreign() {
-    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]) }
+    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [16] + Array(repeating: 0, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }

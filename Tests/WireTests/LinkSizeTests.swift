@@ -20,7 +20,7 @@ struct LinkSizeTests {
   @Test("names with a control character or bytes that are no UTF-8 anywhere in them are malformed", arguments: 1...40)
   func names(length: Int) throws {
     func request(_ name: [UInt8]) throws -> LinkRequest {
-      try LinkRequest(bytes: [1, 1, 0, 0, 5, UInt8(name.count)] + name)
+      try LinkRequest(bytes: [1, 1, 0, 0, 0, 5, UInt8(name.count)] + name)
     }
     let name = Array(repeating: UInt8(ascii: "a"), count: length)
     #expect(try request(name).request.channel?.string == String(repeating: "a", count: length))

@@ -116,22 +116,25 @@ extension BrokerCore {
       return
     }
     // Another broker has the channels, and welcomes the gateway. This one does so when it has them again.
-    if stores.isLost { return links.putOff(message.session, of: gateway) }
-    open(message.session, by: gateway, in: &turn)
+    if stores.isLost { return links.putOff(message.session, of: gateway, hasClients: hello.hasClients) }
+    open(message.session, by: gateway, hasClients: hello.hasClients, in: &turn)
   }
 
   /// Welcomes the gateways that have said hello while another broker had the channels.
   func welcomeLateGateways(in turn: inout Turn) {
-    for (gateway, session) in links.takePutOff() { open(session, by: gateway, in: &turn) }
+    for (gateway, session, hasClients) in links.takePutOff() {
+      open(session, by: gateway, hasClients: hasClients, in: &turn)
+    }
   }
 
-  private func open(_ session: UInt64, by gateway: UInt64, in turn: inout Turn) {
-    guard let link = links.open(session, by: gateway, at: turn.time) else { return }
+  private func open(_ session: UInt64, by gateway: UInt64, hasClients: Bool, in turn: inout Turn) {
+    guard let link = links.open(session, by: gateway, hasClients: hasClients, at: turn.time) else { return }
     // The gateway names the channels that it still wants again (``finishResync(of:in:)``).
     for name in link.channels { channels[name]?.interest.removeAll { $0 == gateway } }
     let welcome = LinkWelcome(
       broker: configuration.instance, term: stores.disk.term, windowBytes: configuration.linkWindowBytes)
     links.send(.welcome(welcome), to: gateway, in: &turn)
+    if !hasClients { return }
     // Revocations and orders go out before anything that the gateway would hand on to its clients.
     beginTelling(link, isNewSession: true, in: &turn)
     repeatSurveys(to: gateway, in: &turn)

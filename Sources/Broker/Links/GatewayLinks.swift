@@ -6,7 +6,7 @@ final class GatewayLinks {
   private let configuration: BrokerConfiguration
   private let tally: BrokerTally
   /// Sessions that gateways have asked for and that wait until this broker has the channels again: the newest of each.
-  private var putOff: [UInt64: UInt64] = [:]
+  private var putOff: [UInt64: (session: UInt64, hasClients: Bool)] = [:]
 
   init(_ configuration: BrokerConfiguration, _ tally: BrokerTally) {
     self.configuration = configuration
@@ -17,8 +17,11 @@ final class GatewayLinks {
   var isEmpty: Bool { table.isEmpty }
   var count: Int { table.count }
   /// All links by gateway number, so that a simulation with the same seed runs the same way.
-  var sorted: [PeerLink] { table.sorted }
-  var open: [PeerLink] { table.sorted.filter(\.isOpen) }
+  var all: [PeerLink] { table.sorted }
+  /// Those of gateways that have clients, by gateway number.
+  var sorted: [PeerLink] { table.sorted.filter(\.hasClients) }
+  /// Those among them that are open.
+  var open: [PeerLink] { table.sorted.filter { $0.hasClients && $0.isOpen } }
 
   // MARK: Sessions
 
@@ -50,9 +53,9 @@ final class GatewayLinks {
   ///
   /// - Returns: nil where the session is open already, or a newer one is: a hello that was repeated while the first was
   ///   on its way must not end the session that the first has opened.
-  func open(_ session: UInt64, by gateway: UInt64, at time: BrokerTime) -> PeerLink? {
+  func open(_ session: UInt64, by gateway: UInt64, hasClients: Bool, at time: BrokerTime) -> PeerLink? {
     guard let link = table[gateway] else {
-      let link = PeerLink(gateway: gateway, session: session, now: time.monotonic)
+      let link = PeerLink(gateway: gateway, session: session, hasClients: hasClients, now: time.monotonic)
       table.add(link)
       return link
     }
@@ -61,12 +64,14 @@ final class GatewayLinks {
     return link
   }
 
-  func putOff(_ session: UInt64, of gateway: UInt64) { putOff[gateway] = max(session, putOff[gateway] ?? 0) }
+  func putOff(_ session: UInt64, of gateway: UInt64, hasClients: Bool) {
+    putOff[gateway] = (max(session, putOff[gateway]?.session ?? 0), hasClients)
+  }
 
   /// Sorted, so that a simulation with the same seed runs the same way.
-  func takePutOff() -> [(gateway: UInt64, session: UInt64)] {
+  func takePutOff() -> [(gateway: UInt64, session: UInt64, hasClients: Bool)] {
     defer { putOff = [:] }
-    return putOff.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    return putOff.sorted { $0.key < $1.key }.map { ($0.key, $0.value.session, $0.value.hasClients) }
   }
 
   /// Ends a link's session, in which messages were lost or would be: no more is sent in it, and the gateway is told to

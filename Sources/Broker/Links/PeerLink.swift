@@ -24,6 +24,8 @@ final class PeerLink {
   /// Number of the newest session that the gateway has opened.
   private(set) var session: UInt64
   private(set) var state: State
+  /// False where only services ask by way of it.
+  let hasClients: Bool
   var lastHeard: Int64
   /// The gateway's members were announced as gone, so they are announced again when they come back.
   var lostItsMembers = false
@@ -31,8 +33,9 @@ final class PeerLink {
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
 
-  init(gateway: UInt64, session: UInt64, now: Int64) {
+  init(gateway: UInt64, session: UInt64, hasClients: Bool = true, now: Int64) {
     self.gateway = gateway
+    self.hasClients = hasClients
     self.session = session
     state = .open(PeerSession(now: now))
     lastHeard = now

@@ -22,7 +22,7 @@ extension GatewayLink {
   private var hello: LinkHello {
     LinkHello(
       gateway: configuration.gateway, partition: UInt64(configuration.partition),
-      partitions: UInt64(configuration.partitions))
+      partitions: UInt64(configuration.partitions), hasClients: configuration.hasClients)
   }
 
   /// The connection to a broker is there. Where there are several, the broker may have taken over meanwhile.

@@ -25,6 +25,8 @@ public struct GatewayLinkConfiguration: Sendable {
   /// Which partition's channels these are, of how many partitions.
   public var partition = Partitioning.home
   public var partitions = 1
+  /// False where only services ask by way of this gateway.
+  public var hasClients = true
 
   public init(
     gateway: UInt64, loops: Int, heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int,

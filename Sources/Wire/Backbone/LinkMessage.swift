@@ -151,11 +151,14 @@ public struct LinkHello: Sendable, Equatable {
   /// The partition that the gateway takes the broker to have, and how many it takes the log to have.
   public var partition: UInt64
   public var partitions: UInt64
+  /// False where only services ask by way of it: it is not asked about clients, and gets no orders about them.
+  public var hasClients: Bool
 
-  public init(gateway: UInt64, partition: UInt64 = 0, partitions: UInt64 = 1) {
+  public init(gateway: UInt64, partition: UInt64 = 0, partitions: UInt64 = 1, hasClients: Bool = true) {
     self.gateway = gateway
     self.partition = partition
     self.partitions = partitions
+    self.hasClients = hasClients
   }
 
   public var bytes: [UInt8] {
@@ -164,6 +167,7 @@ public struct LinkHello: Sendable, Equatable {
     sink.write(fixed: gateway)
     sink.write(partition)
     sink.write(partitions)
+    sink.write(flag: hasClients)
     return sink
   }
 
@@ -171,7 +175,8 @@ public struct LinkHello: Sendable, Equatable {
     var reader = ByteReader(bytes)
     guard try reader.readByte() == Self.protocolVersion else { throw MalformedMessage() }
     self.init(
-      gateway: try reader.readFixed(), partition: try reader.readNumber(), partitions: try reader.readNumber())
+      gateway: try reader.readFixed(), partition: try reader.readNumber(), partitions: try reader.readNumber(),
+      hasClients: try reader.readFlag())
     try reader.requireEnd()
   }
 }
