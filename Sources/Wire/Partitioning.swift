@@ -42,7 +42,8 @@ public struct Partitioning: Sendable, Equatable {
 
   /// What is followed follows nothing itself, so that a name of many colons is not gone through again and again.
   private func partition(ofSubject subject: ChannelName) -> Int {
-    partition(of: subject, namespaces.options(for: subject))
+    let options = namespaces.options(for: subject)
+    return partition(of: subject, options?.followsChannel == true ? nil : options)
   }
 
   private func partition(of channel: ChannelName, _ options: ChannelOptions?) -> Int {

@@ -58,6 +58,13 @@ extension PostgresSession {
     return mark.isAhead(of: leases, oldest: rows.count > 0 ? rows.int(0, 3) : 0)
   }
 
+  /// Writes down which channels are at home, for ``PostgresSharing``'s functions.
+  func place(pinned: Set<String>, following: Set<String>) throws {
+    try PostgresSharing.place(pinned: pinned, following: following) { (sql, parameters) throws(LogError) in
+      try asked(sql, parameters)
+    }
+  }
+
   private func asked(_ sql: String, _ parameters: [Parameter] = []) throws(LogError) -> Rows {
     try ask(sql, parameters).get()
   }

@@ -37,7 +37,32 @@ enum PostgresOutboxSchema {
   /// last in the path that they keep: else a caller's temporary table could stand for one of ours.
   private static let publishing = """
     SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
-    CREATE FUNCTION publish_bytes(channel text, data bytea, options jsonb DEFAULT '{}') RETURNS bigint
+    \(publishBytes(
+      replacing: false,
+      inserting: """
+        INSERT INTO outbox (channel, data, options)
+              VALUES (publish_bytes.channel, publish_bytes.data, publish_bytes.options) RETURNING id INTO its_id;
+        """))
+    CREATE FUNCTION publish(channel text, data jsonb, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    BEGIN
+      RETURN publish_bytes(channel, convert_to(data::text, 'UTF8'), options);
+    END $$;
+    CREATE FUNCTION outbox_committed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    BEGIN
+      UPDATE outbox SET position = nextval('outbox_position') WHERE id = NEW.id;
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER outbox_committed AFTER INSERT ON outbox DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION outbox_committed();
+    REVOKE ALL ON FUNCTION publish, publish_bytes, outbox_committed FROM PUBLIC;
+    """
+
+  /// - Parameter insertion: puts the row into an outbox, and its id into `its_id`.
+  static func publishBytes(replacing: Bool, inserting insertion: String) -> String {
+    """
+    CREATE \(replacing ? "OR REPLACE " : "")FUNCTION publish_bytes(channel text, data bytea, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     DECLARE
       its_id bigint;
@@ -60,25 +85,11 @@ enum PostgresOutboxSchema {
         RAISE EXCEPTION 'the data is missing' USING ERRCODE = 'null_value_not_allowed',
           HINT = 'Only where the key of a map is removed there is none.';
       END IF;
-      INSERT INTO outbox (channel, data, options)
-      VALUES (publish_bytes.channel, publish_bytes.data, publish_bytes.options) RETURNING id INTO its_id;
+      \(insertion)
       RETURN its_id;
     END $$;
-    CREATE FUNCTION publish(channel text, data jsonb, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-    BEGIN
-      RETURN publish_bytes(channel, convert_to(data::text, 'UTF8'), options);
-    END $$;
-    CREATE FUNCTION outbox_committed() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-    BEGIN
-      UPDATE outbox SET position = nextval('outbox_position') WHERE id = NEW.id;
-      RETURN NULL;
-    END $$;
-    CREATE CONSTRAINT TRIGGER outbox_committed AFTER INSERT ON outbox DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION outbox_committed();
-    REVOKE ALL ON FUNCTION publish, publish_bytes, outbox_committed FROM PUBLIC;
     """
+  }
 
   /// Rows that no entry of the log takes along: they were published without one, or are put aside.
   private static let ending = """

@@ -1,12 +1,14 @@
+import Wire
+
 /// The tables and functions of the log in a PostgreSQL database, in a schema of their own.
 ///
 /// Names and keys are `bytea`, because they are told apart by their bytes and may hold a zero byte, which a `text` does
-/// not take. Each table has the shard of its channel, so that shards can be kept by brokers of their own one day; for
-/// now the lease of shard 0 covers all of them.
+/// not take. Each table has the shard of its channel, a slot of its name (``Partitioning/slot(of:)``): the lease of shard
+/// 0 covers all that are in the partition whose schema this is (``PostgresSharing``).
 enum PostgresSchema {
   static let shardCount = 256
   /// Buckets of names, by which an epoch's generation is counted (``Epoch/derived(from:generation:durability:name:)``).
-  static let bucketCount = 4096
+  static let bucketCount = Partitioning.buckets
 
   /// Scripts that bring the schema from one version to the next, the first from nothing. What was released is never
   /// changed: a change is another script.
@@ -15,17 +17,11 @@ enum PostgresSchema {
     PostgresOutboxSchema.all + "\nDROP FUNCTION append;\n" + PostgresFunctions.append,
     PostgresFunctions.fenceWithDrain,
     PostgresKeysSchema.all,
+    PostgresSharing.publishing,
   ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.
-  static func bucket(of name: String) -> Int64 {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in name.utf8 {
-      hash ^= UInt64(byte)
-      hash &*= 0x0000_0100_0000_01b3
-    }
-    return Int64((hash ^ hash >> 32) % UInt64(bucketCount))
-  }
+  static func bucket(of name: String) -> Int64 { Int64(Partitioning.bucket(of: name)) }
 
   private static let tables = """
     CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);

@@ -12,6 +12,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
   case readOnly(String)
   /// A newer Fanfare made the tables.
   case newerSchema(String)
+  /// The log is shared in another number of partitions than the broker was told.
+  case otherPartitions(inLog: Int, configured: Int)
   /// Another broker keeps the log.
   case held(by: String, until: String)
   /// The mark cannot be written (``LogMark``).
@@ -40,6 +42,11 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       "the \(target) takes no writes: it is a standby, or read-only; connect to the primary (target_session_attrs=read-write)"
     case .newerSchema(let schema):
       "the tables in the schema \(schema) were made by a newer version of Fanfare; run that version, or a later one"
+    case .otherPartitions(let inLog, let configured):
+      """
+      the log is shared in \(inLog) partitions, and cluster.partitions is \(configured): set it to \(inLog) on all brokers and \
+      gateways, or stop all brokers and run: fanfare cluster partition \(configured)
+      """
     case .held(let owner, let until):
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"
     case .unusableFolder(let reason):

@@ -21,6 +21,14 @@ public final class PostgresStore: TailedStore {
     public var connection: String
     /// The schema of the tables, made where it is missing: a-z, 0-9 and `_`.
     public var schema = "fanfare"
+    /// Which partition of the log this is, of how many. Each has a schema of its own: home, partition 0, the one that
+    /// ``schema`` names.
+    public var partition = Partitioning.home
+    public var partitions = 1
+    /// Namespaces whose channels are all at home, and those whose channels are where the channels are that they follow;
+    /// the empty name: channels without a namespace. Backends publish by them in transactions of their own.
+    public var pinnedNamespaces: Set<String> = []
+    public var followingNamespaces: Set<String> = []
     /// What other brokers are told of who keeps the log.
     public var owner: String
     /// Bytes that may wait for the server; more is refused with ``LogError/backlog(bytes:)``.
@@ -74,12 +82,17 @@ public final class PostgresStore: TailedStore {
       name.hasPrefix(applicationPrefix) ? String(name.dropFirst(applicationPrefix.count)) : name
     }
 
-    func server() throws(PostgresStartError) -> PostgresDatabase {
+    /// The database, and the schema of this partition.
+    func server() throws(PostgresStartError) -> PostgresDatabase { try server(of: partition) }
+
+    func server(of partition: Int) throws(PostgresStartError) -> PostgresDatabase {
       guard PostgresDatabase.isValid(schema: schema) else { throw .invalidSchema(schema) }
       var parameters = ConnectionParameters(connection, applicationName: Self.applicationPrefix + owner)
       parameters.silenceMilliseconds = silenceMilliseconds
       parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
-      return PostgresDatabase(parameters: parameters, schema: schema, patience: Double(silenceMilliseconds) / 1000)
+      return PostgresDatabase(
+        parameters: parameters, schema: PostgresSharing.schema(schema, of: partition),
+        patience: Double(silenceMilliseconds) / 1000)
     }
   }
 
@@ -117,6 +130,9 @@ public final class PostgresStore: TailedStore {
       session = try Self.session(
         on: server, folder: folder, options: options, lease: clock, logger: logger, inLine: inLine)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
+      if options.partition == Partitioning.home {
+        try session.place(pinned: options.pinnedNamespaces, following: options.followingNamespaces)
+      }
     } catch {
       throw Self.startError(for: error, server)
     }
@@ -168,7 +184,7 @@ public final class PostgresStore: TailedStore {
     on server: PostgresDatabase, folder: DataFolderLock?, options: Options, lease: LeaseClock, logger: Logger,
     inLine: () -> Void
   ) throws -> PostgresSession {
-    var connection: Connection? = try connection(to: server)
+    var connection: Connection? = try connection(to: server, options)
     let deadline = options.uptime() + options.leaseWaitMilliseconds
     let known = folder?.mark?.epoch ?? 0
     var holder: String?
@@ -177,7 +193,7 @@ public final class PostgresStore: TailedStore {
       if holder != nil { inLine() }
       let begun = options.uptime()
       do {
-        let open = try connection ?? self.connection(to: server)
+        let open = try connection ?? self.connection(to: server, options)
         connection = open
         let taken = try PostgresLease.take(
           open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
@@ -212,7 +228,7 @@ public final class PostgresStore: TailedStore {
   }
 
   /// A connection to a server that can keep the log, with the tables that a lease needs.
-  private static func connection(to server: PostgresDatabase) throws -> Connection {
+  private static func connection(to server: PostgresDatabase, _ options: Options) throws -> Connection {
     let connection = try server.connect()
     if connection.serverVersion < minimumVersion * 10_000 {
       throw PostgresStartError.oldServer(version: "\(connection.serverVersion / 10_000)")
@@ -221,6 +237,8 @@ public final class PostgresStore: TailedStore {
       "SELECT current_setting('transaction_read_only') = 'on'", within: server.patience
     ).bool(0, 0)
     if isReadOnly { throw PostgresStartError.readOnly(server.target) }
+    try PostgresSharing.check(
+      connection, try options.server(of: Partitioning.home), partitions: options.partitions)
     try server.prepare(connection)
     return connection
   }

@@ -1,0 +1,148 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+import Wire
+
+@testable import Log
+
+/// A log that is shared in partitions, each with a schema of its own.
+@Suite("Partitions in PostgreSQL", .ownThread, .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere))
+struct PostgresSharingTests {
+  private func partition(
+    _ partition: Int, of partitions: Int, in schema: String? = nil,
+    _ change: (inout PostgresStore.Options) -> Void = { _ in }
+  ) throws -> PostgresSubject {
+    try PostgresSubject(schema: schema) {
+      $0.outboxMilliseconds = 0
+      ($0.partition, $0.partitions) = (partition, partitions)
+      change(&$0)
+    }
+  }
+
+  private func mismatch(_ inLog: Int, _ configured: Int) -> PostgresStartError {
+    .otherPartitions(inLog: inLog, configured: configured)
+  }
+
+  @Test(
+    "The first broker of an empty log says in how many partitions it is shared, whichever it has; another number is refused"
+  )
+  func number() throws {
+    let third = try partition(3, of: 4)
+    let home = try partition(0, of: 4, in: third.schema)
+    #expect(third.store.term == 1 && home.store.term == 1)
+    #expect(try third.query("SELECT partitions FROM sharing").int(0, 0) == 4)
+    for (partition, count) in [(0, 1), (3, 8), (1, 2)] {
+      #expect(throws: mismatch(4, count)) { try self.partition(partition, of: count, in: third.schema) }
+    }
+    let sentence = "\(mismatch(4, 8))"
+    #expect(sentence.contains("fanfare cluster partition 8") && sentence.contains("4"))
+  }
+
+  @Test("A log in which something stands stays as it is until it is shared out")
+  func occupied() throws {
+    let whole = try partition(0, of: 1)
+    try whole.query(
+      """
+      INSERT INTO channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
+      VALUES (0, 0, 'a', 'e', 1, 0, 'durable', 0, 0)
+      """)
+    for number in [0, 1] {
+      #expect(throws: mismatch(1, 2)) { try partition(number, of: 2, in: whole.schema) }
+    }
+  }
+
+  @Test("What one partition writes is in its schema, and each has leases and epochs of its own")
+  func apart() throws {
+    let home = try partition(0, of: 2)
+    let other = try partition(1, of: 2, in: home.schema)
+    let name: ChannelName = "chat:1"
+    for subject in [home, other] {
+      let epoch = try subject.store.open(name, durability: .durable).position.epoch
+      subject.append(name, epoch: epoch, offset: 1, durability: .durable)
+      try subject.completions.wait(for: 1)
+    }
+    #expect(try home.rows("\(home.schema).publications") == 1 && home.rows("\(home.schema)_p1.publications") == 1)
+    other.store.close()
+    let again = try partition(1, of: 2, in: home.schema)
+    #expect(again.store.term == 2 && home.store.term == 1)
+  }
+
+  // MARK: Where a backend's publications go
+
+  /// Namespaces as brokers have them.
+  private static let namespaces: NamespaceTable = {
+    var pinned = ChannelOptions()
+    pinned.push = true
+    var following = ChannelOptions()
+    following.followsChannel = true
+    return NamespaceTable(namespaces: [
+      "chat": ChannelOptions(), "dm": pinned, "d\u{E9}j\u{E0}": pinned, "receipts": following, "marks": following,
+    ])
+  }()
+
+  private static func names() -> [String] {
+    var random = SeededGenerator(seed: 69)
+    let pieces = [
+      "chat", "dm", "d\u{E9}j\u{E0}", "receipts", "marks", ":", ":", "$", "#1,2", "\u{1F600}", "x", "", "other",
+    ]
+    return (0..<2000).compactMap { _ in
+      let name =
+        (0..<Int.random(in: 1...6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+        .joined() + "\(Int.random(in: 0..<100, using: &random))"
+      return name.isEmpty ? nil : name
+    } + ["receipts:", "$receipts:", ":", "$", "$:", "receipts:receipts:chat:1", "receipts:dm:1", "a:b:c", "$dm:1"]
+  }
+
+  @Test("The database places a channel where brokers and gateways place it", arguments: [1, 2, 3, 64])
+  func placed(partitions: Int) throws {
+    let partitioning = Partitioning(count: partitions, namespaces: Self.namespaces)
+    let home = try partition(0, of: partitions) {
+      $0.pinnedNamespaces = partitioning.pinnedNamespaces
+      $0.followingNamespaces = partitioning.followingNamespaces
+    }
+    let names = Self.names()
+    let rows = try home.query(
+      "SELECT partition_of(name), slot_of(name) FROM unnest($1) WITH ORDINALITY AS n (name, place) ORDER BY place",
+      [.texts(names)])
+    for (row, name) in names.enumerated() {
+      #expect(rows.int(row, 1) == Partitioning.slot(of: name), "\(name)")
+      let channel = try ChannelName(name)
+      #expect(rows.int(row, 0) == partitioning.partition(of: channel), "\(name)")
+    }
+  }
+
+  @Test("Namespaces that are configured otherwise are placed otherwise when home begins again")
+  func placedAgain() throws {
+    let home = try partition(0, of: 4) {
+      $0.pinnedNamespaces = ["chat", "old"]
+      $0.followingNamespaces = ["receipts"]
+    }
+    home.store.close()
+    let again = try partition(0, of: 4, in: home.schema) {
+      $0.pinnedNamespaces = ["receipts"]
+      $0.followingNamespaces = ["chat"]
+    }
+    let rows = try again.query("SELECT namespace, follows FROM pinned ORDER BY namespace")
+    #expect((0..<rows.count).map { rows.text($0, 0) } == ["chat", "receipts"])
+    #expect((0..<rows.count).map { rows.bool($0, 1) } == [true, false])
+  }
+
+  @Test("What is published in a transaction waits in the outbox of the channel's partition, once it is committed")
+  func outboxes() throws {
+    let partitioning = Partitioning(count: 3, namespaces: Self.namespaces)
+    let home = try partition(0, of: 3) { $0.pinnedNamespaces = partitioning.pinnedNamespaces }
+    let others = try [1, 2].map { try partition($0, of: 3, in: home.schema) }
+    var expected = [0, 0, 0]
+    for number in 0..<30 {
+      let channel = try ChannelName(number % 3 == 0 ? "dm:\(number)" : "chat:\(number)")
+      expected[partitioning.partition(of: channel)] += 1
+      try home.query("SELECT publish($1, '1')", [.text(channel.string)])
+    }
+    let schemas = [home.schema] + [1, 2].map { "\(home.schema)_p\($0)" }
+    let found = try schemas.map { try home.rows("\($0).outbox") }
+    #expect(found == expected && expected.allSatisfy { $0 > 0 })
+    #expect(try schemas.allSatisfy { try home.query("SELECT 1 FROM \($0).outbox WHERE position IS NULL").count == 0 })
+    withExtendedLifetime(others) {}
+  }
+}
