@@ -11,7 +11,8 @@ public struct BrokerEndpoints: Sendable {
   public var backbone: String?
   /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
   public var curve: Curve.Role?
-  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off.
+  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off;
+  /// without the first they listen alone.
   public var commands: String?
   public var tap: String?
   public var commandsAccess = ServiceAccess.everything
@@ -140,7 +141,7 @@ public final class BrokerBackbone: BackboneParticipant {
   }
 
   /// Where services reach the broker, with the port that the system chose where port 0 was configured.
-  public var serviceEndpoints: (commands: String, tap: String)? {
+  public var serviceEndpoints: (commands: String?, tap: String)? {
     services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
   }
 

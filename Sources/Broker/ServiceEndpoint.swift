@@ -23,9 +23,10 @@ final class ServiceEndpoint {
     var audited: BrokerRequest?
   }
 
+  /// Listens nowhere where services send no commands.
   let commands: Socket
   let tap: Socket
-  let commandsEndpoint: String
+  let commandsEndpoint: String?
   private let admission: ServiceAdmission
   let tapEndpoint: String
   var registration: Poller.Registration?
@@ -53,7 +54,7 @@ final class ServiceEndpoint {
     self.noteRefusal = noteRefusal
     commandsAccess = endpoints.commandsAccess
     tapAccess = endpoints.tapAccess
-    guard let commandsAddress = endpoints.commands, let tapAddress = endpoints.tap else { return nil }
+    guard let tapAddress = endpoints.tap else { return nil }
     var options = Socket.Options()
     options.lingerMilliseconds = 1000
     options.maxMessageBytes = endpoints.maximumServiceMessageBytes
@@ -62,8 +63,8 @@ final class ServiceEndpoint {
     options.receiveHighWaterMark = 10_000
     options.curve = commandsAccess.curve
     commands = try Socket(context, .router, options)
-    try commands.bind(commandsAddress)
-    commandsEndpoint = try commands.lastEndpoint
+    if let address = endpoints.commands { try commands.bind(address) }
+    commandsEndpoint = endpoints.commands == nil ? nil : try commands.lastEndpoint
     options.routerMandatory = nil
     // Services send only subscriptions here. A long prefix costs many times its length in libzmq's tree of prefixes.
     options.maxMessageBytes = 1024

@@ -44,7 +44,7 @@ struct ServiceAccessTests {
   private func start(_ access: Access, log: LogLines = LogLines()) throws -> Endpoints {
     var table = NamespaceTable(withoutNamespace: ChannelOptions())
     for name in ["chat", "clique.x"] { table.namespaces[name] = ChannelOptions() }
-    let found = Mutex<(commands: String, tap: String)?>(nil)
+    let found = Mutex<(commands: String?, tap: String)?>(nil)
     let listed = Dictionary(uniqueKeysWithValues: keys.map { ($0.value.publicKey, $0.key) })
     let (context, secret) = (context, server.secretKey)
     let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { [table] loop in
@@ -66,7 +66,7 @@ struct ServiceAccessTests {
       return [list, broker]
     }
     let services = try #require(found.withLock { $0 })
-    return Endpoints(thread: thread, commands: services.commands, tap: services.tap)
+    return Endpoints(thread: thread, commands: services.commands ?? "", tap: services.tap)
   }
 
   private func socket(_ kind: Socket.Kind, _ address: String, as name: String?) throws -> Socket {

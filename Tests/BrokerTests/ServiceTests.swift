@@ -43,7 +43,7 @@ struct ServiceTests {
       return [broker]
     }
     let services = try #require(found.services.withLock { $0 })
-    return (thread, found.backbone.withLock { $0 }, services.commands, services.tap)
+    return (thread, found.backbone.withLock { $0 }, services.commands ?? "", services.tap)
   }
 
   private func socket(_ context: Context, _ kind: Socket.Kind, _ address: String) throws -> Socket {
@@ -232,5 +232,5 @@ struct ServiceTests {
 /// What the loop's thread tells the test's.
 final class Found: Sendable {
   let backbone = Mutex("")
-  let services = Mutex<(commands: String, tap: String)?>(nil)
+  let services = Mutex<(commands: String?, tap: String)?>(nil)
 }
