@@ -177,6 +177,11 @@ let package = Package(
     .target(name: "Push", dependencies: ["Cryptography", "HTTPClient", "Wire", metrics], swiftSettings: library),
     // What the terminal views and the web console show, pure but for the terminal itself.
     .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
+    // Processes that are started again whenever they end, and end with whoever started them.
+    .target(
+      name: "Supervision", dependencies: ["CLinuxIO"],
+      // As Auth, for Foundation's Thread beside Glibc.
+      swiftSettings: common + [.strictMemorySafety()]),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -199,7 +204,7 @@ let package = Package(
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin",
         "FanfareClient", "Webhooks", "Push", "Cryptography", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console",
-        "Coverage", "HTTPClient", "ObjectStore", nioCore, logging,
+        "Coverage", "HTTPClient", "ObjectStore", "Supervision", nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -230,6 +235,7 @@ let package = Package(
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "ObjectStoreTests", dependencies: ["ObjectStore", "Cryptography", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "SupervisionTests", dependencies: ["Supervision", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(

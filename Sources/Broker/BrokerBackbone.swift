@@ -11,7 +11,8 @@ public struct BrokerEndpoints: Sendable {
   public var backbone: String?
   /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
   public var curve: Curve.Role?
-  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off.
+  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off;
+  /// without the first they listen alone.
   public var commands: String?
   public var tap: String?
   public var commandsAccess = ServiceAccess.everything

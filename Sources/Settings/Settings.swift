@@ -6,7 +6,7 @@ public import Wire
 /// initializer declares and reads in one expression. Sizes are in bytes. Empty strings mean "not set".
 public struct Settings: Sendable, Equatable {
   public let server: Server
-  public let admin: Admin
+  public internal(set) var admin: Admin
   public let client: Client
   public let token: Token
   public let proxies: Proxies
@@ -14,20 +14,21 @@ public struct Settings: Sendable, Equatable {
   public let channels: NamespaceTable
   /// Where the rules of channels were given.
   public let channelOrigins: SettingOrigins
-  public let broker: Broker
+  public internal(set) var broker: Broker
   /// In the order of the file.
   public let webhooks: [Webhook]
-  public let backbone: Backbone
+  public internal(set) var backbone: Backbone
+  public internal(set) var cluster: Cluster
   public let gateway: Gateway
   public let clique: Clique
-  public let state: State
+  public internal(set) var state: State
   public let pictures: Pictures
   public let push: Push
   public let account: Account
   public let why: Why
   public let demo: Demo
   public let console: Console
-  public let data: Data
+  public internal(set) var data: Data
   public let clock: Clock
   public let metrics: Metrics
   public let tracing: Tracing
@@ -51,6 +52,7 @@ public struct Settings: Sendable, Equatable {
     var broker = declare.section("broker", Broker.init)
     webhooks = Webhook.list(&declare, named: webhookNames)
     backbone = declare.section("backbone", Backbone.init)
+    cluster = declare.section("cluster", Cluster.init)
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)
     state = declare.section("state", State.init)

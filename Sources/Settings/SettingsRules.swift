@@ -22,7 +22,7 @@ struct SettingsRules {
     for channel in channels.prefix(1) + namespaces { rules.checkOptions(channel) }
     rules.checkApps()
     return rules.problems + ProxyFaults.problems(settings, channels: channels) + WebhookRules.problems(settings)
-      + PushRules.problems(settings)
+      + PushRules.problems(settings) + PartitionRules.problems(settings)
   }
 
   private init(settings: Settings) { self.settings = settings }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "load_generator.h"
+#include "process.h"
 #include "ring.h"
 #include "scheduling.h"
 

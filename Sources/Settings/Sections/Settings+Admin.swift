@@ -52,5 +52,10 @@ extension Settings {
         "Time for a request on that port to come whole and be answered, and for a connection to say nothing.")
       api = declare.section("api", API.init)
     }
+
+    /// The port itself is the process's that starts the partitions' brokers.
+    mutating func enterPartition(_ number: Int) {
+      _port = Setting(PartitionEndpoint.port(port, plus: 1 + number) ?? port, $port.place)
+    }
   }
 }

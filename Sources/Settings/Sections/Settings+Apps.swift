@@ -213,5 +213,10 @@ extension Settings {
         "Recorders opened, reactions, pictures discarded, blocks set and lifted, and settings changed by one user in a "
           + "minute, all of which may come at once; more is error 111.")
     }
+
+    /// Gives pictures the place that they have in a data folder, where no other is configured.
+    mutating func keepPictures(in dataFolder: String) {
+      if pictureDirectory.isEmpty { _pictureDirectory = Setting(dataFolder + "/pictures", $pictureDirectory.place) }
+    }
   }
 }

@@ -70,6 +70,11 @@ extension Settings {
         "Time between signs of life on the link.")
       curve = declare.section("curve", Curve.init)
     }
+
+    /// Where there is no such endpoint, the settings have been refused (``PartitionRules``).
+    mutating func enterPartition(_ number: Int) {
+      _endpoint = Setting(PartitionEndpoint.of(number, at: endpoint) ?? endpoint, $endpoint.place)
+    }
   }
 
   public struct Gateway: Sendable, Equatable {

@@ -5,7 +5,8 @@ extension Settings {
     /// ZeroMQ endpoints for backend services.
     public struct Services: Sendable, Equatable {
       @Setting public var enabled: Bool
-      /// The endpoint for commands. Never empty: a socket in the data folder where no endpoint is given.
+      /// The endpoint for commands: a socket in the data folder where no endpoint is given. Empty for the broker of a
+      /// partition, which takes none.
       @Setting public var commands: String
       @Setting public var tap: String
       @Setting public var secretKeyFile: String
@@ -45,6 +46,12 @@ extension Settings {
         }
         _commands = endpoint($commands, "commands")
         _tap = endpoint($tap, "tap")
+      }
+
+      /// Has services listen to a partition at an endpoint of its own, and send it no commands.
+      mutating func enterPartition(_ number: Int) {
+        _commands = Setting("", $commands.place)
+        _tap = Setting(PartitionEndpoint.of(number, at: tap) ?? tap, $tap.place)
       }
     }
 

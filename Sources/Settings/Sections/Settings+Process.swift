@@ -4,9 +4,13 @@ extension Settings {
     @Setting public var minimumFreeBytes: Int
     /// Bytes that the log may hold; 0: no limit.
     @Setting public var maximumBytes: Int
+    /// Where what an installation has once is kept on this machine, whatever number of partitions the channels are shared
+    /// among: keys, pictures, the index of messages. It is ``directory``, but for the broker of a partition.
+    public internal(set) var homeDirectory: String
 
     init(_ declare: inout SettingDeclarations) {
       _directory = declare.text("directory", "data", "Folder for the log and the secret; made where it is missing.")
+      homeDirectory = _directory.wrappedValue
       _minimumFreeBytes = declare.bytes(
         "minimum_free_bytes", mebibytes(64), in: 0...mebibytes(1024 * 1024),
         "Room on the disk that stays free: with less, publications are refused with error 100, and ends and removals go on."
@@ -14,6 +18,18 @@ extension Settings {
       _maximumBytes = declare.bytes(
         "maximum_bytes", 0, in: 0...mebibytes(1024 * 1024 * 1024),
         "Bytes that the log may hold before publications are refused with error 100; 0: no limit.")
+    }
+
+    /// Gives a partition's broker a folder of its own.
+    mutating func enterPartition(_ number: Int) {
+      _directory = Setting(Self.directory(ofPartition: number, in: homeDirectory), $directory.place)
+    }
+
+    /// The data folder of a partition's broker.
+    ///
+    /// - Parameter directory: that of all of them.
+    public static func directory(ofPartition number: Int, in directory: String) -> String {
+      "\(directory)/partition-\(number)"
     }
   }
 

@@ -18,7 +18,12 @@ struct ClockCommand: AsyncParsableCommand {
   /// The clocks of the processes that may use a data folder, by what they are.
   static func files(in settings: Settings) -> [(name: String, files: ClockFiles)] {
     let folder = settings.data.directory
-    return [("broker", ClockFiles(folder: folder)), ("gateway", ClockFiles(folder: folder, name: "gateway-clock"))]
+    // The home partition's has the place of a broker that has all channels.
+    let partitions = (1..<settings.cluster.partitions).map { partition in
+      ("partition \(partition)", ClockFiles(folder: Settings.Data.directory(ofPartition: partition, in: folder)))
+    }
+    return [("broker", ClockFiles(folder: folder))] + partitions
+      + [("gateway", ClockFiles(folder: folder, name: "gateway-clock"))]
   }
 
   struct Show: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Settings
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -9,19 +10,54 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup var options: SettingsOptions
 
   func run() async throws {
-    try await ServerProcess.run(.serve, settings: try options.load())
+    let settings = try options.load()
+    guard settings.cluster.partitions == 1 else {
+      throw Complaint(
+        "cluster.partitions is \(settings.cluster.partitions), and 'fanfare serve' has one broker for all channels; run "
+          + "'fanfare broker' and 'fanfare gateway' apart (docs/SCALING.md), or set it to 1")
+    }
+    try await ServerProcess.run(.serve, settings: settings)
   }
 }
 
 struct BrokerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "broker",
-    abstract: "Run the broker alone; gateways connect to its backbone endpoint.")
+    abstract: "Run the broker alone; gateways connect to its backbone endpoint.",
+    discussion: """
+      Where cluster.partitions is more than 1, it starts a broker for each partition and keeps all of them running. Each \
+      has its own log in the database, its own folder partition-P in data.directory, and the endpoint that follows the \
+      configured one.
+      """)
 
   @OptionGroup var options: SettingsOptions
 
+  @Option(
+    help: ArgumentHelp(
+      "Run the broker of one partition alone, from 0, for a supervisor that keeps each of them running itself.",
+      valueName: "number"))
+  var partition: Int?
+
+  @Flag(name: .customLong(PartitionProcesses.childFlag), help: .hidden)
+  var endsWithParent = false
+
   func run() async throws {
-    try await ServerProcess.run(.broker, settings: try options.load())
+    let settings = try options.load()
+    let count = settings.cluster.partitions
+    switch partition {
+    case nil where count == 1: try await ServerProcess.run(.broker, settings: settings)
+    case nil: try await PartitionProcesses.run(settings)
+    case let partition?:
+      guard count > 1 else {
+        throw Complaint(
+          "--partition \(partition): cluster.partitions is 1, so that one broker has all channels; leave --partition out"
+        )
+      }
+      guard (0..<count).contains(partition) else {
+        throw Complaint("--partition \(partition): cluster.partitions is \(count), so write 0 to \(count - 1)")
+      }
+      try await PartitionProcesses.runBroker(of: partition, settings, endsWithParent: endsWithParent)
+    }
   }
 }
 

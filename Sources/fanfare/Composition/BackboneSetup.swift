@@ -11,6 +11,17 @@ enum BackboneSetup {
     case gateway(Curve.KeyPair, server: Curve.PublicKey?)
   }
 
+  /// The name of the gateways' part of the allow list.
+  static let domain = "backbone"
+
+  /// - Throws: a sentence where gateways in processes of their own could not reach the endpoint.
+  static func requireOpen(_ settings: Settings) throws {
+    guard settings.backbone.isInProcess else { return }
+    throw Complaint(
+      "backbone.endpoint is \(settings.backbone.endpoint), which nobody outside this process reaches; write ipc://file "
+        + "or tcp://address:port, or run 'fanfare serve'")
+  }
+
   /// The CURVE keys of this process's end of the backbone; nil where the settings name none.
   static func curve(for settings: Settings, role: ServerProcess.Role) throws -> Keys? {
     let curve = settings.backbone.curve

@@ -22,13 +22,14 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
-    try KeySetup.check(settings)
+    let isHome = settings.cluster.isHome
+    if isHome { try KeySetup.check(settings) }
     var index: MessageIndex?
     var router: BackboneRouter?
     let disk = try LogSetup.open(
       for: settings, clock: clock, logger: logger,
       beforehand: { scan in
-        index = self.index(of: scan, for: settings, clock: clock, logger: logger)
+        index = isHome ? self.index(of: scan, for: settings, clock: clock, logger: logger) : nil
         router = try self.router(endpoints, in: context)
       }, inLine: { list?.answer() },
       onNews: {
@@ -41,7 +42,6 @@ enum BrokerSetup {
       _ = completions.post($0, wakes: false)
       completions.run()
     }
-    let keys = try KeySetup(for: settings, table: disk.keys, logger: logger)
     let memory = MemoryStore(
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
@@ -51,29 +51,51 @@ enum BrokerSetup {
     core.openRevocations(in: &turn)
     core.openWebhooks(in: &turn)
     core.openDeletions(in: &turn)
-    let vanishing = try settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
-    if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
-    let vault = try settings.state.enabled ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
-    if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
-    let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
-    if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
+    let home =
+      try isHome
+      ? installApps(
+        in: core, settings, keys: disk.keys, resumptions: resumptions, clock: clock, turn: &turn, logger: logger) : nil
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, router: router, pipe: pipe, context: context, loop: loop,
       completions: completions, news: news, resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.unmovedSeconds() }, otherPlaces: otherPlaces(index),
-      pictures: try AppSetup.pictureSource(settings), notifier: notifier,
+      pictures: try isHome ? AppSetup.pictureSource(settings) : nil, notifier: home?.notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     broker.folderLock = disk.folderLock
-    follow(clock, by: broker, vault, vanishing)
+    follow(clock, by: broker, home)
     return broker
+  }
+
+  /// What the broker of the home partition has beside its core (``Settings/Cluster/isHome``): the vaults of the apps'
+  /// keys, nil where the app is off, and what sends notifications.
+  private struct Home {
+    var vault: StateVault?
+    var vanishing: CliqueVault?
+    var notifier: PushNotifier
+  }
+
+  /// - Parameter keys: the table of wrapped keys; nil where the engine has none.
+  private static func installApps(
+    in core: BrokerCore, _ settings: Settings, keys table: PostgresKeys?, resumptions: Mailbox<AppResumption>,
+    clock: ClockKeeper, turn: inout Turn, logger: Logger
+  ) throws -> Home {
+    let keys = try KeySetup(for: settings, table: table, logger: logger)
+    let vanishing = try settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
+    if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
+    let vault = try settings.state.enabled ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
+    if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
+    let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
+    if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
+    return Home(vault: vault, vanishing: vanishing, notifier: notifier)
   }
 
   /// Has broker and vaults do what is due by the clock.
   private static func follow(
-    _ clock: ClockKeeper, by broker: BrokerBackbone, _ vault: StateVault?, _ vanishing: CliqueVault?
+    _ clock: ClockKeeper, by broker: BrokerBackbone, _ home: Home?
   ) {
+    let (vault, vanishing) = (home?.vault, home?.vanishing)
     // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
     let moves = Mailbox<ClockMoved>(capacity: .max)
     clock.whenMoved { _ = moves.post(ClockMoved()) }
@@ -134,7 +156,7 @@ enum BrokerSetup {
   private static func index(
     of log: () throws -> any LogScan, for settings: Settings, clock: ClockKeeper, logger: Logger
   ) -> MessageIndex? {
-    let folder = settings.data.directory
+    let folder = settings.data.homeDirectory
     var options = MessageIndex.Options(userLimit: settings.broker.keeping.user.maxSearches)
     options.now = { clock.wall() }
     do {
@@ -149,6 +171,12 @@ enum BrokerSetup {
   private static func otherPlaces(_ index: MessageIndex?) -> [OtherPlace] {
     guard let index else { return [] }
     return [{ _, done in index.forget { done($0?.description) } }]
+  }
+
+  /// Half of the machine's memory, where nobody has said how much: the brokers of all partitions may be at work on one
+  /// machine.
+  private static func memoryBytes(for settings: Settings) -> Int {
+    MemoryReturn.machineBytes / 2 / (settings.cluster.partition == nil ? 1 : settings.cluster.partitions)
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {
@@ -166,14 +194,14 @@ enum BrokerSetup {
       maximumRevocations: settings.token.maxRevocations, maximumTokenLifetime: longest,
       idleChannelTimeout: keeping.idleChannelTimeout.milliseconds,
       idleMapLifetime: keeping.idleMapLifetime.milliseconds, appCacheBytes: keeping.appCacheBytes,
-      memoryBytes: keeping.memoryBytes > 0 ? keeping.memoryBytes : MemoryReturn.machineBytes / 2,
+      memoryBytes: keeping.memoryBytes > 0 ? keeping.memoryBytes : memoryBytes(for: settings),
       channelRate: keeping.channel.publications, maximumMembers: keeping.channel.maxMembers,
       creationRate: keeping.user.creations, userChannels: keeping.user.maxChannels,
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
     configuration.webhooks = WebhookSetup.configurations(settings)
-    configuration.gatewaysKeepPictures = settings.state.enabled || settings.clique.enabled
+    configuration.gatewaysKeepPictures = settings.cluster.isHome && (settings.state.enabled || settings.clique.enabled)
     configuration.accounts = AccountRules(
       allowsExport: settings.account.allowExport, allowsDelete: settings.account.allowDelete,
       exportsPerDay: settings.account.exportsPerDay)

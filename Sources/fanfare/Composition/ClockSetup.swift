@@ -12,10 +12,10 @@ enum ClockSetup {
     let rules = TrustedClock.Rules(
       maximumStep: settings.clock.maxStep.milliseconds, trustsRestarts: settings.clock.afterRestart == .always)
     let name = role == .gateway ? "gateway-clock" : "clock"
-    let files = ClockFiles(folder: settings.data.directory, name: name)
+    let files = ClockFiles(folder: folder(of: settings), name: name)
     let keeper = ClockKeeper(
       files: files, rules: rules, logger: logger, isMovable: DemoSetup.movesClock(settings, role: role))
-    if role.hasBroker {
+    if role.hasCore {
       do { try enter(settings, role, files, keeper, logger) } catch let fault as VaultFault {
         throw Complaint("\(fault)")
       }
@@ -23,11 +23,17 @@ enum ClockSetup {
     return keeper
   }
 
+  /// Where the clock's files are: those of the home partition's broker, by whose clock keys are destroyed, stay where they
+  /// are without partitions.
+  private static func folder(of settings: Settings) -> String {
+    settings.cluster.isHome ? settings.data.homeDirectory : settings.data.directory
+  }
+
   /// What ``MovedClock/Start`` says of the data folder.
   private static func enter(
     _ settings: Settings, _ role: ServerProcess.Role, _ files: ClockFiles, _ keeper: ClockKeeper, _ logger: Logger
   ) throws {
-    let folder = settings.data.directory
+    let folder = files.folder
     let start = MovedClock.Start(
       isMovable: DemoSetup.movesClock(settings, role: role),
       // Whether a database server has data is not known before it is asked: a clock that can be moved is not for it.

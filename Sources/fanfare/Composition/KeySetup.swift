@@ -20,7 +20,7 @@ struct KeySetup {
   ///
   /// - Parameter table: where keys can be beside the log; nil: nowhere.
   init(for settings: Settings, table: PostgresKeys?, logger: Logger) throws {
-    folder = settings.data.directory
+    folder = settings.data.homeDirectory
     let file = settings.keys.masterFile
     guard let table, settings.clique.enabled || settings.state.enabled else {
       shared = nil

@@ -63,7 +63,7 @@ enum LogSetup {
   static func place(of settings: Settings) -> String {
     switch settings.log.engine {
     case .sqlite: "\(settings.data.directory)/fanfare.sqlite"
-    case .postgres: "PostgreSQL, schema \(settings.log.postgres.schema)"
+    case .postgres: "PostgreSQL, schema \(schema(of: settings.cluster.partition ?? 0, settings))"
     }
   }
 
@@ -111,6 +111,7 @@ enum LogSetup {
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
+    if let partition = settings.cluster.partition { enter(partition, of: settings, &options) }
     options.leaseWaitMilliseconds = postgres.wait.milliseconds
     options.outboxMilliseconds = postgres.outboxInterval.milliseconds
     options.now = { clock.wall() }
@@ -119,6 +120,17 @@ enum LogSetup {
     options.followers = followers(table)
     options.quotaNamespaces = table.namespacesWithQuota
     return options
+  }
+
+  /// Gives the broker of one partition that partition's log: its tables and its lease are its own.
+  private static func enter(_ partition: Int, of settings: Settings, _ options: inout PostgresStore.Options) {
+    options.schema = schema(of: partition, settings)
+  }
+
+  /// The home partition has the tables that there are where channels are not shared.
+  private static func schema(of partition: Int, _ settings: Settings) -> String {
+    let schema = settings.log.postgres.schema
+    return partition == 0 ? schema : "\(schema)_p\(partition)"
   }
 
   /// Rows that are never deleted: those of apps' channels, because the apps' records count by their offsets, and those of

@@ -17,12 +17,16 @@ import ZeroMQ
 /// Puts a server together from its settings and runs it until it is told to stop.
 ///
 /// `serve`, `broker` and `gateway` differ in which parts there are and in the backbone's endpoint: the code that runs
-/// is the same.
+/// is the same. Where channels are shared among partitions, `broker` is one process for each, with settings of that one
+/// partition (``Settings/brokerOfPartition(_:)``), which another process has started (``PartitionProcesses``).
 struct ServerProcess: Service {
   enum Role: String {
     case serve, broker, gateway
 
-    var hasBroker: Bool { self != .gateway }
+    /// Whether the process has a log, and decides what becomes of channels.
+    var hasCore: Bool { self != .gateway }
+    /// Whether services and backends ask this process: at the endpoints for services, and by the server API.
+    var hasServices: Bool { self != .gateway }
     var hasGateway: Bool { self != .broker }
   }
 
@@ -32,12 +36,18 @@ struct ServerProcess: Service {
   let audit: Audit
 
   static func run(_ role: Role, settings: Settings) async throws {
-    let logger = LogOutput.logger(for: settings.log)
+    var logger = LogOutput.logger(for: settings.log)
+    if let partition = settings.cluster.partition { logger[metadataKey: "partition"] = "\(partition)" }
     let process = ServerProcess(
       role: role, settings: settings, logger: logger, audit: AuditSetup.audit(to: logger))
+    try await run([process])
+  }
+
+  /// Runs services until the process is told to stop; then they end, the last first.
+  static func run(_ services: [any Service]) async throws {
     let group = ServiceGroup(
       configuration: .init(
-        services: [process], gracefulShutdownSignals: [.sigterm, .sigint],
+        services: services, gracefulShutdownSignals: [.sigterm, .sigint],
         logger: Logger(label: "fanfare.lifecycle") { _ in SwiftLogNoOpLogHandler() }))
     try await group.run()
   }
@@ -63,13 +73,10 @@ struct ServerProcess: Service {
   }
 
   private func runParts() async throws {
-    if role != .serve, settings.backbone.isInProcess {
-      throw Complaint(
-        "backbone.endpoint is \(settings.backbone.endpoint), which nobody outside this process reaches; write ipc://file "
-          + "or tcp://address:port, or run 'fanfare serve'")
-    }
+    if role != .serve { try BackboneSetup.requireOpen(settings) }
+    try DataFolderSetup.create(settings.data.homeDirectory)
     try DataFolderSetup.create(settings.data.directory)
-    if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
+    if role.hasServices { try ServicesSetup.prepareFolders(for: settings) }
     // Before anything is made that counts: what is made earlier counts nowhere.
     let metrics = PrometheusRegistry.bootstrap(version: Fanfare.version)
     let collector = Collector(settings, version: Fanfare.version, logger: logger)
@@ -86,10 +93,13 @@ struct ServerProcess: Service {
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
-    let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let api = try desk.map { try AdminSetup.api(for: settings, desk: $0, audit: audit, logger: logger) }
-    let console = try ConsoleSetup(
-      for: settings, role: role, api: api, metrics: metrics, audit: audit, logger: logger)
+    let desk = role.hasServices && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
+    // The broker of one partition answers for no other: backends and operators ask the process that has started it.
+    let isWhole = settings.cluster.partition == nil
+    let api = isWhole ? try desk.map { try AdminSetup.api(for: settings, desk: $0, audit: audit, logger: logger) } : nil
+    let console =
+      isWhole
+      ? try ConsoleSetup(for: settings, role: role, api: api, metrics: metrics, audit: audit, logger: logger) : nil
     defer { console?.close() }
     let admin = AdminSetup.server(
       for: settings, api: api, console: console?.console, desk: desk, gateway: server, metrics: metrics, logger: logger)
@@ -167,28 +177,18 @@ struct ServerProcess: Service {
     let role = role
     let (logger, audit) = (logger, audit)
     let curve = try BackboneSetup.curve(for: settings, role: role)
-    let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
+    let serviceKeys = try role.hasServices ? ServicesSetup.keys(for: settings) : nil
     return try BackboneThread.start(onFailure: { failure.fail($0) }) { loop in
       var participants: [any BackboneParticipant] = []
       // In one process broker and gateway hand their messages over as they are, unless the endpoint is inproc://.
       let wantsSocket = role != .serve || settings.backbone.isInProcess
       let pipe = wantsSocket ? nil : gateway.map { MemoryPipe(gateway: $0.gateway) }
-      if role.hasBroker {
-        // All endpoints of the process share one allow list: libzmq asks no more than one.
-        var listed = serviceKeys.map { [ServicesSetup.domain: $0.clients] } ?? [:]
-        if case .broker(_, let clients) = curve, !clients.isEmpty {
-          listed["backbone"] = Dictionary(uniqueKeysWithValues: clients.map { ($0, "") })
-        }
-        let list = try listed.isEmpty ? nil : CurveAllowList(named: listed, in: context, on: loop)
-        if let list { participants.append(list) }
-        var endpoints = BrokerEndpoints(
-          backbone: pipe == nil ? settings.backbone.endpoint : nil,
-          maximumServiceMessageBytes: Int64(settings.broker.services.maxMessageBytes))
-        if case .broker(let secret, let clients) = curve {
-          endpoints.curve = .server(secret, allowing: clients.isEmpty ? nil : list?.domain("backbone"))
-        }
-        ServicesSetup.endpoints(
-          &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
+      let list = try Self.allowList(curve, serviceKeys, context: context, loop: loop)
+      if let list { participants.append(list) }
+      if role.hasCore {
+        let endpoints = Self.endpoints(
+          settings, backbone: pipe == nil ? settings.backbone.endpoint : nil, curve: curve, serviceKeys: serviceKeys,
+          list: list)
         let broker = try BrokerSetup.loop(
           for: settings, endpoints: endpoints, list: list, pipe: pipe, desk: desk, context: context, loop: loop,
           clock: clock, tracing: tracing, audit: audit, logger: logger)
@@ -202,6 +202,35 @@ struct ServerProcess: Service {
       }
       return participants
     }
+  }
+
+  /// Who may connect to the process's endpoints; nil: nobody is asked for a key. All endpoints of the process share one
+  /// list: libzmq asks no more than one.
+  private static func allowList(
+    _ curve: BackboneSetup.Keys?, _ serviceKeys: ServicesSetup.Keys?, context: Context, loop: BackboneLoop
+  ) throws -> CurveAllowList? {
+    var listed = serviceKeys.map { [ServicesSetup.domain: $0.clients] } ?? [:]
+    if case .broker(_, let clients) = curve, !clients.isEmpty {
+      listed[BackboneSetup.domain] = Dictionary(uniqueKeysWithValues: clients.map { ($0, "") })
+    }
+    return try listed.isEmpty ? nil : CurveAllowList(named: listed, in: context, on: loop)
+  }
+
+  /// Where a broker listens.
+  ///
+  /// - Parameter backbone: for gateways; nil: the only one is in this process.
+  private static func endpoints(
+    _ settings: Settings, backbone: String?, curve: BackboneSetup.Keys?, serviceKeys: ServicesSetup.Keys?,
+    list: CurveAllowList?
+  ) -> BrokerEndpoints {
+    var endpoints = BrokerEndpoints(
+      backbone: backbone, maximumServiceMessageBytes: Int64(settings.broker.services.maxMessageBytes))
+    if case .broker(let secret, let clients) = curve {
+      endpoints.curve = .server(secret, allowing: clients.isEmpty ? nil : list?.domain(BackboneSetup.domain))
+    }
+    ServicesSetup.endpoints(
+      &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
+    return endpoints
   }
 
   /// Warns of ports and endpoints that are open beyond what somebody may have wanted.
@@ -237,7 +266,7 @@ struct ServerProcess: Service {
         before its time; set demo.clock to false where that is no test
         """)
     }
-    if role.hasBroker, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
+    if role.hasServices, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
       logger.warning(
         "every process on this machine may publish, listen and disconnect, as broker.services.allow_anyone_on_this_machine says"
       )
@@ -252,7 +281,7 @@ struct ServerProcess: Service {
     if let tap = endpoints.tap { metadata["tap"] = "\(tap)" }
     if let admin = endpoints.admin { metadata["admin"] = "\(admin)" }
     if let backbone = endpoints.backbone { metadata["backbone"] = "\(backbone)" }
-    if role.hasBroker { metadata["store"] = "\(LogSetup.place(of: settings))" }
+    if role.hasCore { metadata["store"] = "\(LogSetup.place(of: settings))" }
     if role.hasGateway {
       metadata["max_message_bytes"] = "\(settings.client.maxMessageBytes)"
       metadata["queue_bytes"] = "\(settings.client.queueBytes)"

@@ -42,7 +42,7 @@ enum ServicesSetup {
         services.serviceKeys.map { ($0.name, $0.grant) }, uniquingKeysWith: { first, _ in first })
       return .keys(grants, .server(keys.secret, allowing: domain))
     }
-    endpoints.commands = services.commands
+    endpoints.commands = services.commands.isEmpty ? nil : services.commands
     endpoints.tap = services.tap
     endpoints.commandsAccess = access(services.commands)
     endpoints.tapAccess = access(services.tap)
@@ -54,7 +54,7 @@ enum ServicesSetup {
     let services = settings.broker.services
     guard services.enabled else { return }
     // The folder in the data folder, spelled as the folders of endpoints are below, whatever slashes data.directory ends in.
-    let inside = "\(settings.data.directory)/\(Settings.Broker.Services.folder)/x"
+    let inside = "\(settings.data.homeDirectory)/\(Settings.Broker.Services.folder)/x"
     let own = (inside as NSString).deletingLastPathComponent
     for endpoint in [services.commands, services.tap] {
       guard let path = Settings.Broker.Services.path(of: endpoint) else { continue }
