@@ -58,13 +58,17 @@ public final class ServiceDesk: Sendable {
     var next: UInt64 = 0
   }
 
+  /// Whether publications come by here, so that they can be tapped.
+  public let hasTaps: Bool
   private let taps = Mutex(Taps())
   private let tapped = Atomic(false)
 
   /// - Parameters:
   ///   - namespaces: say of which channels payloads are JSON.
   ///   - bytes: requests that may wait for their answers, by what they take in memory.
-  public init(namespaces: NamespaceTable, bytes: Int) {
+  ///   - hasTaps: false where the broker is not in this process.
+  public init(namespaces: NamespaceTable, bytes: Int, hasTaps: Bool = true) {
+    self.hasTaps = hasTaps
     admission = ServiceAdmission(namespaces: namespaces)
     limit = bytes
   }

@@ -342,6 +342,9 @@ public final class WebConsole: Sendable {
 
   private func streamEnded() { state.withLock { $0.streams -= 1 } }
 
+  private static let noTaps =
+    "channels are shared among the brokers of several partitions, and none of them is in this process: follow this one "
+    + "with 'fanfare subscribe', or look at its history"
   private static let tooManyStreams = AdminAnswer.message(
     503, "\(WebConsole.mostStreams) live views are open, as many as may be; close some of them")
 
@@ -355,6 +358,7 @@ public final class WebConsole: Sendable {
 
   private func tail(_ request: AdminRequest, _ session: ConsoleSessions.ID) -> AdminReply {
     guard let api else { return .answer(.message(404, Self.noBroker)) }
+    guard api.desk.hasTaps else { return .answer(.message(404, Self.noTaps)) }
     let query = ConsoleQuery(request.query)
     let channel: ChannelName
     let filter: TagFilter?

@@ -82,6 +82,13 @@ public final class PostgresStore: TailedStore {
       name.hasPrefix(applicationPrefix) ? String(name.dropFirst(applicationPrefix.count)) : name
     }
 
+    /// Where the tables of a partition are.
+    ///
+    /// - Parameter home: the schema that is configured.
+    public static func schema(_ home: String, of partition: Int) -> String {
+      PostgresSharing.schema(home, of: partition)
+    }
+
     /// The database, and the schema of this partition.
     func server() throws(PostgresStartError) -> PostgresDatabase { try server(of: partition) }
 

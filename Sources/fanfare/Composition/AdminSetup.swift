@@ -11,8 +11,9 @@ import ZeroMQ
 /// The port for backends and operators, from the settings.
 enum AdminSetup {
   /// Where the server API asks the broker of this process.
-  static func desk(for settings: Settings) -> ServiceDesk {
-    ServiceDesk(namespaces: AppSetup.namespaces(for: settings), bytes: settings.admin.api.pendingBytes)
+  static func desk(for settings: Settings, role: ServerProcess.Role) -> ServiceDesk {
+    ServiceDesk(
+      namespaces: AppSetup.namespaces(for: settings), bytes: settings.admin.api.pendingBytes, hasTaps: role.hasCore)
   }
 
   /// Nil where the port is switched off.

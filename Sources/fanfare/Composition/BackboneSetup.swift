@@ -32,7 +32,12 @@ enum BackboneSetup {
         if curve.serverSecretKeyFile.isEmpty { return nil }
         let clients = try curve.clientPublicKeys.map { (text) throws(ZeroMQError) in try Curve.PublicKey(z85: text) }
         return .broker(try secretKey(in: curve.serverSecretKeyFile), clients: Set(clients))
-      case .gateway:
+      case .front where curve.clientSecretKeyFile.isEmpty && !curve.serverSecretKeyFile.isEmpty:
+        throw Complaint(
+          "what services and backends ask is passed on to the brokers of all partitions, which let nobody in without a "
+            + "key: set backbone.curve.client_secret_key_file, and backbone.brokers with each broker's server_public_key; "
+            + "or set broker.services.enabled and admin.enabled to false")
+      case .gateway, .front:
         if curve.clientSecretKeyFile.isEmpty { return nil }
         let secret = try secretKey(in: curve.clientSecretKeyFile)
         let keys = Curve.KeyPair(publicKey: try secret.publicKey, secretKey: secret)
@@ -59,6 +64,19 @@ enum BackboneSetup {
       let key = broker.serverPublicKey
       let server = key.isEmpty ? nil : try Curve.PublicKey(z85: key)
       return GatewayEndpoint(broker.endpoint, curve: server.map { .client(keys, server: $0) })
+    }
+  }
+
+  /// Where the brokers of each partition are reached.
+  static func brokersOfPartitions(for settings: Settings, _ curve: Keys?) throws -> [[GatewayEndpoint]] {
+    let brokers = try brokers(for: settings, curve)
+    return (0..<settings.cluster.partitions).map { partition in
+      brokers.map { broker in
+        guard let address = PartitionEndpoint.of(partition, at: broker.address) else {
+          preconditionFailure("settings whose endpoints leave no room for the partitions are refused")
+        }
+        return GatewayEndpoint(address, curve: broker.curve)
+      }
     }
   }
 

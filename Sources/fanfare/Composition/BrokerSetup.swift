@@ -200,6 +200,9 @@ enum BrokerSetup {
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
+    configuration.partitioning = Partitioning(
+      count: settings.cluster.partitions, namespaces: AppSetup.namespaces(for: settings))
+    configuration.partition = settings.cluster.partition ?? Partitioning.home
     configuration.webhooks = WebhookSetup.configurations(settings)
     configuration.gatewaysKeepPictures = settings.cluster.isHome && (settings.state.enabled || settings.clique.enabled)
     configuration.accounts = AccountRules(

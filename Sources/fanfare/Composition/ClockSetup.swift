@@ -11,7 +11,7 @@ enum ClockSetup {
   static func keeper(for settings: Settings, role: ServerProcess.Role, logger: Logger) throws -> ClockKeeper {
     let rules = TrustedClock.Rules(
       maximumStep: settings.clock.maxStep.milliseconds, trustsRestarts: settings.clock.afterRestart == .always)
-    let name = role == .gateway ? "gateway-clock" : "clock"
+    let name = role.hasCore ? "clock" : "\(role.rawValue)-clock"
     let files = ClockFiles(folder: folder(of: settings), name: name)
     let keeper = ClockKeeper(
       files: files, rules: rules, logger: logger, isMovable: DemoSetup.movesClock(settings, role: role))

@@ -18,6 +18,7 @@ enum GatewaySetup {
     configuration.pictures = try AppSetup.pictures(settings)
     configuration.proxies = try ProxySetup.configuration(for: settings)
     let origins = settings.channelOrigins
+    configuration.partitions = settings.cluster.partitions
     configuration.settingOrigin = { origins.origin(of: $0) }
     return configuration
   }

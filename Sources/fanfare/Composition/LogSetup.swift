@@ -61,10 +61,9 @@ enum LogSetup {
 
   /// Where the log is, as people are told; without a password.
   static func place(of settings: Settings) -> String {
-    switch settings.log.engine {
-    case .sqlite: "\(settings.data.directory)/fanfare.sqlite"
-    case .postgres: "PostgreSQL, schema \(schema(of: settings.cluster.partition ?? 0, settings))"
-    }
+    let partition = settings.cluster.partition ?? Partitioning.home
+    let schema = PostgresStore.Options.schema(settings.log.postgres.schema, of: partition)
+    return settings.log.engine == .sqlite ? "\(settings.data.directory)/fanfare.sqlite" : "PostgreSQL, schema \(schema)"
   }
 
   private static func fileOptions(for settings: Settings, clock: ClockKeeper) -> SQLiteStore.Options {
@@ -111,7 +110,11 @@ enum LogSetup {
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
-    if let partition = settings.cluster.partition { enter(partition, of: settings, &options) }
+    let partitioning = Partitioning(
+      count: settings.cluster.partitions, namespaces: AppSetup.namespaces(for: settings))
+    (options.partition, options.partitions) = (settings.cluster.partition ?? Partitioning.home, partitioning.count)
+    options.pinnedNamespaces = partitioning.pinnedNamespaces
+    options.followingNamespaces = partitioning.followingNamespaces
     options.leaseWaitMilliseconds = postgres.wait.milliseconds
     options.outboxMilliseconds = postgres.outboxInterval.milliseconds
     options.now = { clock.wall() }
@@ -120,17 +123,6 @@ enum LogSetup {
     options.followers = followers(table)
     options.quotaNamespaces = table.namespacesWithQuota
     return options
-  }
-
-  /// Gives the broker of one partition that partition's log: its tables and its lease are its own.
-  private static func enter(_ partition: Int, of settings: Settings, _ options: inout PostgresStore.Options) {
-    options.schema = schema(of: partition, settings)
-  }
-
-  /// The home partition has the tables that there are where channels are not shared.
-  private static func schema(of partition: Int, _ settings: Settings) -> String {
-    let schema = settings.log.postgres.schema
-    return partition == 0 ? schema : "\(schema)_p\(partition)"
   }
 
   /// Rows that are never deleted: those of apps' channels, because the apps' records count by their offsets, and those of

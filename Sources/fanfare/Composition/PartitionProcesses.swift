@@ -37,7 +37,8 @@ struct PartitionProcesses: Service {
     let processes = PartitionProcesses(
       settings: settings, logger: logger, program: try child(), arguments: arguments)
     // Services that are for all partitions come behind this one, so that they end before the brokers do.
-    try await ServerProcess.run([processes])
+    let hasFront = settings.admin.enabled || settings.broker.services.enabled
+    try await ServerProcess.run([processes] + (hasFront ? [ServerProcess(.front, settings)] : []))
     withExtendedLifetime(lock) {}
   }
 

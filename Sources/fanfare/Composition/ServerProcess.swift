@@ -22,12 +22,15 @@ import ZeroMQ
 struct ServerProcess: Service {
   enum Role: String {
     case serve, broker, gateway
+    /// Takes in what services and backends ask, and asks the brokers of all partitions, as a gateway does.
+    case front
 
     /// Whether the process has a log, and decides what becomes of channels.
-    var hasCore: Bool { self != .gateway }
+    var hasCore: Bool { self == .serve || self == .broker }
     /// Whether services and backends ask this process: at the endpoints for services, and by the server API.
     var hasServices: Bool { self != .gateway }
-    var hasGateway: Bool { self != .broker }
+    /// Whether clients connect to it.
+    var hasGateway: Bool { self == .serve || self == .gateway }
   }
 
   let role: Role
@@ -35,13 +38,15 @@ struct ServerProcess: Service {
   let logger: Logger
   let audit: Audit
 
-  static func run(_ role: Role, settings: Settings) async throws {
+  init(_ role: Role, _ settings: Settings) {
+    (self.role, self.settings) = (role, settings)
     var logger = LogOutput.logger(for: settings.log)
     if let partition = settings.cluster.partition { logger[metadataKey: "partition"] = "\(partition)" }
-    let process = ServerProcess(
-      role: role, settings: settings, logger: logger, audit: AuditSetup.audit(to: logger))
-    try await run([process])
+    self.logger = logger
+    audit = AuditSetup.audit(to: logger)
   }
+
+  static func run(_ role: Role, settings: Settings) async throws { try await run([ServerProcess(role, settings)]) }
 
   /// Runs services until the process is told to stop; then they end, the last first.
   static func run(_ services: [any Service]) async throws {
@@ -89,11 +94,12 @@ struct ServerProcess: Service {
     defer { coverage?.close() }
     let server =
       try await role.hasGateway
-      ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing, coverage: coverage) : nil
+      ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing, coverage: coverage)
+      : role == .front ? makeUplink() : nil
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
-    let desk = role.hasServices && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
+    let desk = role.hasServices && settings.admin.enabled ? AdminSetup.desk(for: settings, role: role) : nil
     // The broker of one partition answers for no other: backends and operators ask the process that has started it.
     let isWhole = settings.cluster.partition == nil
     let api = isWhole ? try desk.map { try AdminSetup.api(for: settings, desk: $0, audit: audit, logger: logger) } : nil
@@ -137,7 +143,7 @@ struct ServerProcess: Service {
     var endpoints = Endpoints(
       commands: backbone.services?.commands, tap: backbone.services?.tap, backbone: backbone.address)
     do {
-      endpoints.websocket = try server?.listen()
+      if role.hasGateway { endpoints.websocket = try server?.listen() }
       if let admin { endpoints.admin = AdminSetup.address(port: try await admin.start(), for: settings) }
     } catch {
       thread.stop()
@@ -169,6 +175,20 @@ struct ServerProcess: Service {
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
+  /// The front's way to the brokers: a gateway to which no client connects.
+  private func makeUplink() async throws -> GatewayServer {
+    var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
+    (configuration.hasClients, configuration.eventLoops, configuration.pictures) = (false, 1, nil)
+    return try await GatewayServer(configuration, verifier: NoClients(), logger: logger)
+  }
+
+  private struct NoClients: TokenVerifier {
+    private static let refusal = TokenError.invalid(reason: "no client connects here")
+
+    func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims { throw Self.refusal }
+    func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims { throw Self.refusal }
+  }
+
   private func startBackbone(
     context: Context, gateway: GatewayServer?, desk: ServiceDesk?, clock: ClockKeeper, tracing: TracingSetup,
     reporting backbone: Backbone, failure: FailureBox
@@ -197,8 +217,19 @@ struct ServerProcess: Service {
         participants.append(broker)
       }
       if let gateway {
-        let link = try pipe.map(BackbonePipe.memory) ?? .sockets([BackboneSetup.brokers(for: settings, curve)], context)
+        let link =
+          try pipe.map(BackbonePipe.memory)
+          ?? .sockets(BackboneSetup.brokersOfPartitions(for: settings, curve), context)
         participants.append(try gateway.makeLink(over: link, loop: loop))
+      }
+      if role == .front, let gateway {
+        let endpoints = Self.endpoints(settings, backbone: nil, curve: nil, serviceKeys: serviceKeys, list: list)
+        let front = try ServiceFront(
+          endpoints: endpoints, namespaces: AppSetup.namespaces(for: settings), limit: settings.broker.pendingBytes,
+          desk: desk, context: context, loop: loop, audit: audit, logger: logger
+        ) { gateway.serve($0, answer: $1) }
+        backbone.services = front.commandsEndpoint.map { .init(commands: $0, tap: nil) }
+        participants.append(front)
       }
       return participants
     }
