@@ -48,12 +48,19 @@ public struct Partitioning: Sendable, Equatable {
 
   private func partition(of channel: ChannelName, _ options: ChannelOptions?) -> Int {
     if let options, Self.isPinned(options) { return Self.home }
+    if options == nil, Self.isInternal(channel) { return Self.home }
     return Self.slot(of: channel.string) * count / Self.slots
   }
 
   /// Whether channels of such a namespace are all at home.
   public static func isPinned(_ options: ChannelOptions) -> Bool {
     options.app != nil || options.hasUserQuota || options.push
+  }
+
+  /// Whether it is a channel of the server's own: records of apps, revocations and their like. Nobody asks for one by its
+  /// name, and what there is of each partition is its broker's.
+  private static func isInternal(_ channel: ChannelName) -> Bool {
+    channel.string.hasPrefix("fanfare.") || AppChannels.contains(channel.string)
   }
 
   /// The namespaces whose channels are all at home; the empty name: channels without a namespace.

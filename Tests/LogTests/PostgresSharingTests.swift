@@ -76,7 +76,7 @@ struct PostgresSharingTests {
     pinned.push = true
     var following = ChannelOptions()
     following.followsChannel = true
-    return NamespaceTable(namespaces: [
+    return NamespaceTable(withoutNamespace: pinned, namespaces: [
       "chat": ChannelOptions(), "dm": pinned, "d\u{E9}j\u{E0}": pinned, "receipts": following, "marks": following,
     ])
   }()

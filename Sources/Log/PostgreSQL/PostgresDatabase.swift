@@ -36,6 +36,11 @@ struct PostgresDatabase: Sendable {
     return connection
   }
 
+  /// Has names looked up in the log's schema from now on, on a connection of another one.
+  func enter(_ connection: Connection) throws(PostgresError) {
+    try connection.run(script: "SET search_path TO \(schema), pg_catalog", within: patience)
+  }
+
   /// A number for advisory locks, which are named by numbers: FNV-1a of the schema and what is locked.
   func lockKey(_ purpose: String) -> Int64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -1,4 +1,6 @@
 import PostgreSQL
+import Wire
+import PostgreSQL
 
 /// How a log is shared in partitions, as its database says it: each partition has a schema of its own, and what is of all
 /// of them stands in home's, which is the configured one.
@@ -9,10 +11,11 @@ enum PostgresSharing {
   }
 
   /// Makes what a broker of any partition needs in home's schema, and holds the number of partitions against its own. A
-  /// log in which nothing stands yet is shared as its first broker says.
+  /// log in which nothing stands yet, and which nobody has, is shared as its first broker says.
   ///
   /// - Throws: ``PostgresStartError/otherPartitions(inLog:configured:)`` where the log is shared otherwise.
-  static func check(_ connection: Connection, _ home: PostgresDatabase, partitions: Int) throws {
+  static func check(_ connection: Connection, _ options: PostgresStore.Options) throws {
+    let home = try options.server(of: Partitioning.home)
     let key = Parameter.int(home.lockKey("sharing"))
     _ = try connection.query("SELECT pg_advisory_lock($1)", [key], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [key], within: home.patience) }
@@ -24,11 +27,37 @@ enum PostgresSharing {
       try connection.run(script: schema + tables(of: home.schema), within: home.patience)
     }
     let known = try count(connection, home)
-    if known == partitions { return }
-    guard known == 1, try isEmpty(connection, home) else {
-      throw PostgresStartError.otherPartitions(inLog: known, configured: partitions)
+    if known == options.partitions { return }
+    // A broker that has all channels for itself has the lease of home, or is about to take it and looks again then.
+    let lease = Parameter.int(home.lockKey("lease"))
+    guard known == 1, try connection.query("SELECT pg_try_advisory_lock($1)", [lease], within: home.patience).bool(0, 0)
+    else { throw PostgresStartError.otherPartitions(inLog: known, configured: options.partitions) }
+    defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [lease], within: home.patience) }
+    guard try isEmpty(connection, home) else {
+      throw PostgresStartError.otherPartitions(inLog: known, configured: options.partitions)
     }
-    try record(partitions, connection, home)
+    try begin(connection, options)
+  }
+
+  /// Makes all partitions' tables as they are now: backends may publish on channels of any of them, and a broker of an
+  /// older version must find that the log is none of its.
+  private static func begin(_ connection: Connection, _ options: PostgresStore.Options) throws {
+    for partition in (0..<options.partitions).reversed() {
+      let database = try options.server(of: partition)
+      try database.enter(connection)
+      try database.prepare(connection)
+      try database.migrate(connection)
+    }
+    try record(options.partitions, connection, try options.server(of: Partitioning.home))
+    try options.server().enter(connection)
+  }
+
+  /// Looks again once the lease is taken: the number may have been written down since.
+  static func checkAgain(_ connection: Connection, _ options: PostgresStore.Options) throws {
+    let known = try count(connection, try options.server(of: Partitioning.home))
+    if known != options.partitions {
+      throw PostgresStartError.otherPartitions(inLog: known, configured: options.partitions)
+    }
   }
 
   /// Not a step of the schema's versions: brokers of all partitions need it, and only home's may take those.
@@ -103,9 +132,10 @@ enum PostgresSharing {
       END LOOP;
       RETURN ((low # high) & 4095) / 16;
     END $$;
+    -- Empty where the name has none, and null where an empty one stands in it, which no settings have.
     CREATE FUNCTION namespace_of(channel text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
-      SELECT CASE WHEN position(':' IN channel) > 0 THEN split_part(ltrim_one, ':', 1) ELSE '' END
-      FROM (SELECT CASE WHEN left(channel, 1) = '$' THEN substr(channel, 2) ELSE channel END AS ltrim_one) AS named
+      SELECT CASE WHEN position(':' IN body) > 0 THEN nullif(split_part(body, ':', 1), '') ELSE '' END
+      FROM (SELECT CASE WHEN left(channel, 1) = '$' THEN substr(channel, 2) ELSE channel END AS body) AS named
     $$;
     CREATE FUNCTION partition_of(channel text) RETURNS bigint LANGUAGE plpgsql STABLE STRICT AS $$
     DECLARE
@@ -130,8 +160,9 @@ enum PostgresSharing {
     LANGUAGE plpgsql AS $$
     DECLARE
       its_id bigint;
-      its_partition bigint := partition_of(its_channel);
+      its_partition bigint;
     BEGIN
+      its_partition := partition_of(its_channel);
       IF its_partition = 0 THEN
         INSERT INTO outbox (channel, data, options) VALUES (its_channel, its_data, its_options) RETURNING id INTO its_id;
       ELSE

@@ -205,6 +205,7 @@ public final class PostgresStore: TailedStore {
         let taken = try PostgresLease.take(
           open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
           waiting: holder == nil ? 0 : Self.lineMilliseconds)
+        try PostgresSharing.checkAgain(open, options)
         try server.migrate(open)
         return PostgresSession(
           open, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
@@ -244,8 +245,7 @@ public final class PostgresStore: TailedStore {
       "SELECT current_setting('transaction_read_only') = 'on'", within: server.patience
     ).bool(0, 0)
     if isReadOnly { throw PostgresStartError.readOnly(server.target) }
-    try PostgresSharing.check(
-      connection, try options.server(of: Partitioning.home), partitions: options.partitions)
+    try PostgresSharing.check(connection, options)
     try server.prepare(connection)
     return connection
   }

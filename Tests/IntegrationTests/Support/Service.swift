@@ -24,6 +24,10 @@ final class Service: Sendable {
       var num_channels: Int
       var num_publications: Int
     }
+    struct Kept: Decodable, Sendable {
+      var kind: String
+      var count: Int
+    }
     var isError = false
     var code: Int?
     var message: String?
@@ -34,11 +38,14 @@ final class Service: Sendable {
     var broker: Broker?
     var channels: [String]?
     var counts: [String: Int]?
+    var state: String?
+    var kept: [Kept]?
     var partial: Bool?
     var unanswered: Int?
 
     private enum CodingKeys: String, CodingKey {
       case code, message, epoch, offset, publications, nodes, broker, channels, counts, partial, unanswered
+      case state, kept
     }
 
     var position: Peer.Position { Peer.Position(epoch: epoch ?? "", offset: offset ?? 0) }

@@ -1,0 +1,176 @@
+import Auth
+import Foundation
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+import ZeroMQ
+
+/// Machines that share a log in PostgreSQL in partitions: on each a process that runs a broker for every partition, which
+/// works or stands in line; and two gateways that follow all of them.
+final class Machines: Sendable {
+  static let names = ["one", "two"]
+
+  let directory: URL
+  let partitions: Int
+  let schema: String
+  private let minter: TokenMinter
+  private let settings: [String]
+  private let configuration: URL
+  private let brokerConfiguration: URL
+  private let database: Mutex<OwnConnection>
+  private let machines = Mutex<[String: FanfareProcess]>([:])
+  private let gateways = Mutex<[String: FanfareProcess]>([:])
+
+  /// Unchecked: whoever holds the lock uses it.
+  private struct OwnConnection: @unchecked Sendable {
+    let connection: Connection
+  }
+
+  private init(in directory: URL, partitions: Int, settings more: [String]) throws {
+    (self.directory, self.partitions) = (directory, partitions)
+    minter = try TokenMinter(hmacSecret: Deployment.secret)
+    configuration = directory.appendingPathComponent("fanfare.json")
+    brokerConfiguration = directory.appendingPathComponent("broker.json")
+    let engine = try Engine.postgres.settings()
+    schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
+    let connection = try Connection(
+      ConnectionParameters(try PostgresServer.shared().connection, applicationName: "test"))
+    database = Mutex(OwnConnection(connection: connection))
+    let keys: (broker: Curve.KeyPair, gateway: Curve.KeyPair) = (try .generate(), try .generate())
+    let brokers = Self.names.map {
+      #"{"endpoint":"ipc://\#(directory.path)/\#($0).ipc","server_public_key":"\#(keys.broker.publicKey.z85)"}"#
+    }
+    settings =
+      engine + [
+        "cluster.partitions=\(partitions)", "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h",
+        "backbone.heartbeat_interval=200ms", "backbone.brokers=[\(brokers.joined(separator: ","))]",
+        "backbone.curve.client_secret_key_file=\(directory.path)/gateway.key",
+        // A change of the schema while transactions of backends are open is none of these tests' matter.
+        "log.postgres.outbox_interval=0s", "clique.enabled=false", "state.enabled=false",
+      ] + more
+    try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
+    let list = #","backbone":{"curve":{"client_public_keys":["\#(keys.gateway.publicKey.z85)"]}}"#
+    try Deployment.configuration(adding: list).write(to: brokerConfiguration, atomically: true, encoding: .utf8)
+    try write(keys.broker.secretKey.z85, to: "broker.key")
+    try write(keys.gateway.secretKey.z85, to: "gateway.key")
+  }
+
+  private func write(_ key: String, to name: String) throws {
+    let path = directory.appendingPathComponent(name).path
+    let isWritten = FileManager.default.createFile(
+      atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+    if !isWritten { throw Failure("\(path) cannot be written") }
+  }
+
+  /// - Parameter settings: of all processes, beside those that each test's have.
+  static func with(
+    partitions: Int, settings: [String] = [], _ body: (Machines) async throws -> Void
+  ) async throws {
+    await Turn.shared.take()
+    defer { Turn.shared.giveBack() }
+    try await withTemporaryFolder { directory in
+      let machines = try Machines(in: directory, partitions: partitions, settings: settings)
+      do {
+        for name in names { try await machines.start(name) }
+        for name in ["a", "b"] { try await machines.startGateway(name) }
+        try await body(machines)
+      } catch {
+        Issue.record("\(machines.account)")
+        await machines.end()
+        throw error
+      }
+      await machines.end()
+    }
+  }
+
+  /// Starts the brokers of a machine. The first one's take all leases.
+  func start(_ name: String) async throws {
+    let machine = try await FanfareProcess(
+      .broker, in: directory.appendingPathComponent(name), configuration: brokerConfiguration,
+      settings: settings + [
+        "cluster.name=\(name)", "backbone.endpoint=ipc://\(directory.path)/\(name).ipc",
+        "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
+      ])
+    machines.withLock { $0[name] = machine }
+    for partition in 0..<partitions { _ = try await owner(of: partition) }
+  }
+
+  func startGateway(_ name: String, settings more: [String] = []) async throws {
+    let gateway = try await FanfareProcess(
+      .gateway, in: directory.appendingPathComponent(name), configuration: configuration, settings: settings + more)
+    gateways.withLock { $0[name] = gateway }
+  }
+
+  private func end() async {
+    for gateway in gateways.withLock({ Array($0.values) }) { await gateway.kill() }
+    // The brokers end with whoever has started them.
+    let brokers = (0..<partitions).compactMap { try? process(of: $0) }
+    for machine in machines.withLock({ Array($0.values) }) { await machine.kill() }
+    _ = await eventually(within: .seconds(60)) { brokers.allSatisfy { kill($0, 0) != 0 } }
+  }
+
+  /// What all processes have said at last.
+  var account: String {
+    let all = machines.withLock { $0 }.merging(gateways.withLock { $0 }) { $1 }
+    return all.map { "\($0) \($1.isRunning ? "runs" : "had ended") and said: \($1.errorOutput.suffix(4000))" }
+      .joined(separator: "\n")
+  }
+
+  func machine(_ name: String) throws -> FanfareProcess { try #require(machines.withLock { $0[name] }) }
+  func gateway(_ name: String) throws -> FanfareProcess { try #require(gateways.withLock { $0[name] }) }
+
+  // MARK: The log
+
+  func schema(of partition: Int) -> String { partition == 0 ? schema : "\(schema)_p\(partition)" }
+
+  /// The first column of what the statement finds.
+  func ask(_ statement: String) throws -> [String] {
+    try database.withLock { database in
+      let rows = try database.connection.query(statement)
+      return (0..<rows.count).map { rows.text($0, 0) }
+    }
+  }
+
+  /// The process that has a partition's log, by what the log's table says; nil: none that runs.
+  private func process(of partition: Int) throws -> Int32? {
+    guard
+      let text = try? ask("SELECT owner FROM \(schema(of: partition)).shards WHERE shard = 0").first,
+      let number = text.split(separator: " ").last.flatMap({ Int32($0) }), kill(number, 0) == 0
+    else { return nil }
+    return number
+  }
+
+  /// The process that has a partition's log, waited for.
+  func owner(of partition: Int) async throws -> Int32 {
+    let isThere = await eventually(within: .seconds(60)) { (try? self.process(of: partition)) ?? nil != nil }
+    guard isThere, let process = try process(of: partition) else {
+      throw Failure("nobody has the log of partition \(partition)")
+    }
+    return process
+  }
+
+  /// Durable channels, some in each partition.
+  func channels(each count: Int) throws -> [String] {
+    let partitioning = Partitioning(count: partitions, namespaces: NamespaceTable())
+    var found: [Int: [String]] = [:]
+    for number in 0..<10_000 where found.values.reduce(0, { $0 + $1.count }) < count * partitions {
+      let name = "dur:\(number)"
+      let partition = partitioning.partition(of: try ChannelName(name))
+      if found[partition, default: []].count < count { found[partition, default: []].append(name) }
+    }
+    return (0..<partitions).flatMap { found[$0] ?? [] }
+  }
+
+  // MARK: Clients
+
+  func client(_ user: String, at gateway: String) async throws -> Peer {
+    let peer = try Peer(try self.gateway(gateway).endpoints.websocket ?? "")
+    try await peer.connect(token: minter.connectionToken(user: user, expiresIn: 3600), subs: [:], name: "test")
+    return peer
+  }
+
+  /// A service that speaks to a machine.
+  func service(at machine: String) throws -> Service { try Service(self.machine(machine).endpoints.commands ?? "") }
+}
