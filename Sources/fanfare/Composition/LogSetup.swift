@@ -122,7 +122,8 @@ enum LogSetup {
     return options
   }
 
-  /// Gives the broker of one partition that partition's log: its tables and its lease are its own.
+  /// Gives the broker of one partition that partition's log: its tables and its lease are its own. Nothing else says to the
+  /// store that there are partitions.
   private static func enter(_ partition: Int, of settings: Settings, _ options: inout PostgresStore.Options) {
     options.schema = schema(of: partition, settings)
   }
