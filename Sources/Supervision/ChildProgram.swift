@@ -61,7 +61,7 @@ public final class ChildProgram: Sendable {
       then(process)
     }
     thread.name = "child \(process)"
-    thread.stackSize = 64 << 10
+    thread.stackSize = 256 << 10
     thread.start()
     return process
   }

@@ -74,6 +74,18 @@ struct PartitionProcessTests {
     }
   }
 
+  @Test("A broker that hangs when it is told to end is killed, and a signal for certificates ends nobody")
+  func hangs() async throws {
+    try await Brokers.with(Self.count) { brokers in
+      brokers.process.signal(SIGHUP)
+      let hanging = try #require(brokers.identifiers[1])
+      kill(hanging, SIGSTOP)
+      #expect(await brokers.end() == 0, "\(brokers.account)")
+      #expect(brokers.said("the broker of partition 1 has not ended when it was told to, and is killed"))
+      #expect(Brokers.isGone(hanging))
+    }
+  }
+
   @Test("A broker that cannot start is tried again, and whoever runs it is told each time")
   func cannotStart() async throws {
     try await Brokers.with(Self.count) { brokers in

@@ -51,7 +51,7 @@ struct PostgresLease {
         within: database.patience)
       let (holder, end) = (rows.text(0, 0), rows.text(0, 1))
       guard rows.bool(0, 2), DispatchTime.now() < deadline else { throw Fault.held(by: holder, until: end) }
-      try endHolder(connection, of: database)
+      try endHolder(connection, of: database, ifOver: true)
       usleep(pause)
     }
     var random = SystemRandomNumberGenerator()
@@ -84,7 +84,7 @@ struct PostgresLease {
       let rows = try connection.query("SELECT epoch FROM shards WHERE shard = 0", within: database.patience)
       if rows.int(0, 0) != epoch { throw Fault.taken }
       if DispatchTime.now() > deadline { throw PostgresError(.lost, "our former session does not end") }
-      try endHolder(connection, of: database)
+      try endHolder(connection, of: database, ifOver: false)
       usleep(pause)
     }
     let rows = try connection.query(
@@ -126,7 +126,11 @@ struct PostgresLease {
   /// Ends the session that has the lock, where it is the one of the lease that is over, or has done nothing for a second:
   /// another one in line may have got the lock just now, and be about to take the lease. The server shows a lock's number
   /// as two halves.
-  private static func endHolder(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) {
+  ///
+  /// - Parameter isOver: the lease is looked at again: who has got it since must not be ended.
+  private static func endHolder(
+    _ connection: Connection, of database: PostgresDatabase, ifOver isOver: Bool
+  ) throws(PostgresError) {
     let key = UInt64(bitPattern: database.lockKey("lease"))
     _ = try connection.query(
       """
@@ -134,9 +138,10 @@ struct PostgresLease {
       WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
         AND l.classid::bigint = $1 AND l.objid::bigint = $2
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND ($3 = 0 OR (SELECT expires < clock_timestamp() FROM shards WHERE shard = 0))
         AND (l.pid = (SELECT pid FROM shards WHERE shard = 0)
           OR a.state_change < clock_timestamp() - interval '1 second')
-      """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF))], within: database.patience)
+      """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF)), .int(isOver ? 1 : 0)], within: database.patience)
   }
 }
 

@@ -1,6 +1,5 @@
 import PostgreSQL
 import Wire
-import PostgreSQL
 
 /// How a log is shared in partitions, as its database says it: each partition has a schema of its own, and what is of all
 /// of them stands in home's, which is the configured one.

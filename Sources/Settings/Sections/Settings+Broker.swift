@@ -157,7 +157,7 @@ extension Settings {
       )
       _memoryBytes = declare.bytes(
         "memory_bytes", 0, in: 0...mebibytes(1024 * 1024),
-        "Memory that publications, maps and channels may take before more are refused with error 100; 0 means half of what the machine or its container has."
+        "Memory that publications, maps and channels may take before more are refused with error 100; 0 means half of what the machine or its container has, or an equal part of that for the broker of each partition."
       )
       _appCacheBytes = declare.bytes(
         "app_cache_bytes", mebibytes(64), in: mebibytes(1)...mebibytes(65_536),

@@ -6,6 +6,10 @@ import Settings
 import Supervision
 import ZeroMQ
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// The brokers of all partitions on this machine: one process for each, which this one starts, starts again when it ends
 /// (``SupervisedChild``), and takes with it when it ends itself, however that happens (``ChildProgram``).
 ///
@@ -64,6 +68,8 @@ struct PartitionProcesses: Service {
   }
 
   func run() async throws {
+    // As the processes of all roles do: who reloads a certificate ends nothing by that.
+    _ = signal(SIGHUP, SIG_IGN)
     let (events, happens) = AsyncStream.makeStream(of: Children.Event.self)
     logger.notice(
       "fanfare runs the brokers of \(settings.cluster.partitions) partitions",

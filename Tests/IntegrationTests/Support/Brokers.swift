@@ -23,7 +23,7 @@ final class Brokers: Sendable {
     let settings =
       try Engine.postgres.settings() + [
         "cluster.partitions=\(count)", "data.directory=\(directory.path)/data", "admin.port=0", "log.postgres.wait=1h",
-        "backbone.endpoint=ipc://\(directory.path)/b.ipc", "shutdown.deadline=2s",
+        "backbone.endpoint=ipc://\(directory.path)/b.ipc", "shutdown.deadline=500ms",
       ]
     arguments = ["broker", "--config", configuration.path] + settings.flatMap { ["--set", $0] }
   }
