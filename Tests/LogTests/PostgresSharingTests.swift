@@ -76,9 +76,11 @@ struct PostgresSharingTests {
     pinned.push = true
     var following = ChannelOptions()
     following.followsChannel = true
-    return NamespaceTable(withoutNamespace: pinned, namespaces: [
-      "chat": ChannelOptions(), "dm": pinned, "d\u{E9}j\u{E0}": pinned, "receipts": following, "marks": following,
-    ])
+    return NamespaceTable(
+      withoutNamespace: pinned,
+      namespaces: [
+        "chat": ChannelOptions(), "dm": pinned, "d\u{E9}j\u{E0}": pinned, "receipts": following, "marks": following,
+      ])
   }()
 
   private static func names() -> [String] {

@@ -16,7 +16,9 @@ struct RequestGatheringTests {
       try partitioning.plan(for: request))
   }
 
-  private func channels(_ names: String...) throws -> BrokerResponse { .channels(try names.map { try ChannelName($0) }) }
+  private func channels(_ names: String...) throws -> BrokerResponse {
+    .channels(try names.map { try ChannelName($0) })
+  }
 
   @Test("All are asked at once, and whoever asked is answered when the last has answered, in whatever order they do")
   func all() throws {

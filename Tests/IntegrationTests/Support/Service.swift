@@ -8,7 +8,16 @@ final class Service: Sendable {
   struct Answer: Decodable, Sendable {
     struct Publication: Decodable, Sendable {
       var offset: UInt64
+      /// Empty where it is no text, such as where it was deleted.
       var data: String
+
+      private enum CodingKeys: String, CodingKey { case offset, data }
+
+      init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        offset = try fields.decode(UInt64.self, forKey: .offset)
+        data = (try? fields.decode(String.self, forKey: .data)) ?? ""
+      }
     }
     struct Node: Decodable, Sendable, Equatable {
       var uid: String
