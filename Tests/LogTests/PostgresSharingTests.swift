@@ -130,6 +130,38 @@ struct PostgresSharingTests {
     #expect((0..<rows.count).map { rows.bool($0, 1) } == [true, false])
   }
 
+  @Test(
+    "A namespace that holds channels already is not placed otherwise: they would be looked for where they are not",
+    arguments: [("chat", "$chat:1", 1), ("", "plain", 2), ("chat", "chat:1", 0)])
+  func displaced(namespace: String, channel: String, partition: Int) throws {
+    let home = try self.partition(0, of: 3)
+    home.store.close()
+    try home.query(
+      """
+      INSERT INTO \(partition == 0 ? home.schema : "\(home.schema)_p\(partition)").channels
+        (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
+      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0)
+      """, [.text(channel)])
+    #expect(throws: PostgresStartError.displaced(namespace: namespace, partitions: 3)) {
+      try self.partition(0, of: 3, in: home.schema) { $0.pinnedNamespaces = [namespace, "other"] }
+    }
+    // One in which nothing stands may be placed anywhere, and what was refused has changed nothing.
+    let again = try self.partition(0, of: 3, in: home.schema) { $0.followingNamespaces = ["chatter", "other"] }
+    #expect(try again.rows("pinned") == 2)
+  }
+
+  @Test("A broker that has all channels keeps others from sharing the log in which nothing stands yet")
+  func running() throws {
+    let whole = try partition(0, of: 1)
+    #expect(throws: mismatch(1, 2)) { try partition(1, of: 2, in: whole.schema) }
+    whole.store.close()
+    let shared = try partition(1, of: 2, in: whole.schema)
+    #expect(try shared.query("SELECT partitions FROM sharing").int(0, 0) == 2)
+    // All of its tables are there, so that backends may publish on any channel.
+    #expect(try shared.rows("\(whole.schema).outbox") == 0 && shared.rows("\(whole.schema)_p1.outbox") == 0)
+    #expect(throws: mismatch(2, 1)) { try partition(0, of: 1, in: whole.schema) }
+  }
+
   @Test("What is published in a transaction waits in the outbox of the channel's partition, once it is committed")
   func outboxes() throws {
     let partitioning = Partitioning(count: 3, namespaces: Self.namespaces)

@@ -59,8 +59,11 @@ extension PostgresSession {
   }
 
   /// Writes down which channels are at home, for ``PostgresSharing``'s functions.
-  func place(pinned: Set<String>, following: Set<String>) throws {
-    try PostgresSharing.place(pinned: pinned, following: following) { (sql, parameters) throws(LogError) in
+  func place(_ options: PostgresStore.Options) throws {
+    try PostgresSharing.place(
+      pinned: options.pinnedNamespaces, following: options.followingNamespaces, partitions: options.partitions,
+      home: options.schema
+    ) { (sql, parameters) throws(LogError) in
       try asked(sql, parameters)
     }
   }

@@ -94,13 +94,23 @@ enum PostgresSharing {
 
   /// Says in home's schema which namespaces' channels are at home, and which follow others, for ``publish``.
   ///
-  /// - Parameters:
-  ///   - pinned: namespaces; the empty name: channels without one.
-  ///   - following: likewise.
+  /// - Parameter partitions: where there are several, channels of a namespace that was placed otherwise before would be
+  ///   looked for where they are not.
+  /// - Throws: ``PostgresStartError/displaced(namespace:partitions:)`` where there are such channels.
   static func place(
-    pinned: Set<String>, following: Set<String>, by ask: (String, [Parameter]) throws(LogError) -> Rows
-  ) throws(LogError) {
+    pinned: Set<String>, following: Set<String>, partitions: Int, home: String,
+    by ask: (String, [Parameter]) throws(LogError) -> Rows
+  ) throws {
     let rows = pinned.union(following).sorted()
+    let now = Dictionary(uniqueKeysWithValues: rows.map { ($0, following.contains($0)) })
+    if partitions > 1 {
+      let known = try ask("SELECT namespace, follows FROM pinned", [])
+      let before = Dictionary(uniqueKeysWithValues: (0..<known.count).map { (known.text($0, 0), known.bool($0, 1)) })
+      let changed = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }
+      for namespace in changed.sorted() where try holds(namespace, partitions: partitions, home: home, by: ask) {
+        throw PostgresStartError.displaced(namespace: namespace, partitions: partitions)
+      }
+    }
     _ = try ask(
       """
       WITH given AS (SELECT * FROM unnest($1, $2) AS g (namespace, follows)),
@@ -108,6 +118,28 @@ enum PostgresSharing {
       INSERT INTO pinned SELECT * FROM given
       ON CONFLICT (namespace) DO UPDATE SET follows = excluded.follows
       """, [.texts(rows), .bools(rows.map { following.contains($0) })])
+  }
+
+  /// Whether any partition holds a channel of the namespace. They stand together in the index of names: from `chat:` to
+  /// `chat;`, where the next names begin, and the same with a `$` before.
+  private static func holds(
+    _ namespace: String, partitions: Int, home: String, by ask: (String, [Parameter]) throws(LogError) -> Rows
+  ) throws -> Bool {
+    for partition in 0..<partitions {
+      let table = "\(schema(home, of: partition)).channels"
+      if namespace.isEmpty {
+        let rows = try ask("SELECT EXISTS (SELECT FROM \(table) WHERE position('\\x3a'::bytea IN name) = 0)", [])
+        if rows.bool(0, 0) { return true }
+        continue
+      }
+      for prefix in ["", "$"] {
+        let (first, end) = (Array("\(prefix)\(namespace):".utf8), Array("\(prefix)\(namespace);".utf8))
+        let rows = try ask(
+          "SELECT EXISTS (SELECT FROM \(table) WHERE name >= $1 AND name < $2)", [.bytes(first), .bytes(end)])
+        if rows.bool(0, 0) { return true }
+      }
+    }
+    return false
   }
 
   /// The step of the schema that has `publish` put a row where its channel is.

@@ -14,6 +14,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
   case newerSchema(String)
   /// The log is shared in another number of partitions than the broker was told.
   case otherPartitions(inLog: Int, configured: Int)
+  /// A namespace's channels are to be in other partitions than they are.
+  case displaced(namespace: String, partitions: Int)
   /// Another broker keeps the log.
   case held(by: String, until: String)
   /// The mark cannot be written (``LogMark``).
@@ -46,6 +48,12 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       """
       the log is shared in \(inLog) partitions, and cluster.partitions is \(configured): set it to \(inLog) on all brokers and \
       gateways, or stop all brokers and run: fanfare cluster partition \(configured)
+      """
+    case .displaced(let namespace, let partitions):
+      """
+      \(namespace.isEmpty ? "channels without a namespace are" : "the namespace \(namespace) is") placed in other partitions \
+      than before, by what is set for it (an app, a quota for users, notifications, or that it follows channels), and the \
+      log holds such channels: set that back, or stop all brokers and run: fanfare cluster partition \(partitions)
       """
     case .held(let owner, let until):
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"

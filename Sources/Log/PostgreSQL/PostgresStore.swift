@@ -138,7 +138,7 @@ public final class PostgresStore: TailedStore {
         on: server, folder: folder, options: options, lease: clock, logger: logger, inLine: inLine)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
       if options.partition == Partitioning.home {
-        try session.place(pinned: options.pinnedNamespaces, following: options.followingNamespaces)
+        try session.place(options)
       }
     } catch {
       throw Self.startError(for: error, server)
