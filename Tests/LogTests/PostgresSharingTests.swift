@@ -36,7 +36,7 @@ struct PostgresSharingTests {
       #expect(throws: mismatch(4, count)) { try self.partition(partition, of: count, in: third.schema) }
     }
     let sentence = "\(mismatch(4, 8))"
-    #expect(sentence.contains("fanfare cluster partition 8") && sentence.contains("4"))
+    #expect(sentence.contains("cluster.partitions is 8") && sentence.contains("set it to 4"))
   }
 
   @Test("A log in which something stands stays as it is until it is shared out")
