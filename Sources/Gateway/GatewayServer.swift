@@ -153,13 +153,12 @@ public final class GatewayServer: Sendable {
       "fan-out: \(Self.describeSends(rings: rings, of: count, asked: usesIOURing))",
       metadata: ["event_loops": "\(count)"])
     let calls = GatewayCalls(uplink: uplink)
-    self.calls = calls
     try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: calls.pictureBroker) { logger.warning("\($0)") }
     }
     demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops, shards)
-    (self.rules, self.proxies) = (rules, proxies)
+    (self.rules, self.proxies, self.calls) = (rules, proxies, calls)
     (self.egress, self.group) = (egress, group)
     self.eventLoops = eventLoops
     self.shards = shards
