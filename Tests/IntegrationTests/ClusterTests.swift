@@ -8,16 +8,6 @@ import ZeroMQ
 struct ClusterTests {
   private static let channel = "dur:fire"
 
-  /// What happens to the broker that has the log.
-  private enum Trouble: CaseIterable {
-    /// Its process is gone, without a word.
-    case killed
-    /// It is told to end.
-    case ended
-    /// It stands still, and comes back when another one has taken over.
-    case paused
-  }
-
   @Test("Whatever becomes of the broker that has the log: each publication once and in order, for all connected")
   func underFire() async throws {
     let (seed, rounds) = (Fire.seed(of: "brokers under fire"), Fire.rounds(usually: 9))
@@ -46,11 +36,7 @@ struct ClusterTests {
     let former = try await cluster.owner()
     let process = cluster.process(former)
     let begun = ContinuousClock.now
-    switch trouble {
-    case .killed: process.signal(SIGKILL)
-    case .ended: process.signal(SIGTERM)
-    case .paused: process.signal(SIGSTOP)
-    }
+    process.signal(trouble.signal)
     let isFollowed = await eventually(within: .seconds(60)) {
       (try? cluster.ask("SELECT owner FROM shards WHERE shard = 0"))?.first?
         .hasSuffix("process \(process.identifier)") == false

@@ -5,16 +5,6 @@ import Testing
 /// A log that is shared in partitions, over two machines and two gateways.
 @Suite("Partitions of a log", .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere), .ownThread)
 struct PartitionsTests {
-  /// What happens to whoever has a partition's log.
-  private enum Trouble: CaseIterable {
-    /// The broker is gone, without a word. Whoever has started it starts it again.
-    case killed
-    /// It is told to end.
-    case ended
-    /// It stands still, and comes back when another one has taken over.
-    case paused
-  }
-
   /// Somebody who publishes on a channel, and somebody who listens to it.
   private struct Line {
     let channel: String
@@ -75,7 +65,7 @@ struct PartitionsTests {
     _ trouble: Trouble, _ partition: Int, _ machines: Machines, _ lines: [Line], _ what: String
   ) async throws {
     let former = try await machines.owner(of: partition)
-    kill(former, trouble == .killed ? SIGKILL : trouble == .ended ? SIGTERM : SIGSTOP)
+    kill(former, trouble.signal)
     let isFollowed = await eventually(within: .seconds(60)) {
       let owner = try? machines.ask("SELECT owner FROM \(machines.schema(of: partition)).shards WHERE shard = 0").first
       return owner.map { !$0.isEmpty && !$0.hasSuffix("process \(former)") } ?? false
@@ -88,13 +78,7 @@ struct PartitionsTests {
   private func lose(_ name: String, _ machines: Machines, _ lines: [Line]) async throws {
     await (try machines.machine(name)).kill()
     for partition in 0..<machines.partitions {
-      let isAtTheOther = await eventually(within: .seconds(60)) {
-        let owner = try? machines.ask("SELECT owner FROM \(machines.schema(of: partition)).shards WHERE shard = 0")
-          .first
-        guard let process = owner?.split(separator: " ").last.flatMap({ Int32($0) }) else { return false }
-        return kill(process, 0) == 0
-      }
-      try #require(isAtTheOther, "partition \(partition) was not taken over when machine \(name) was lost")
+      _ = try await machines.owner(of: partition)
     }
     try await goOn(lines, "without machine \(name)")
     try await machines.start(name)
@@ -166,7 +150,7 @@ struct PartitionsTests {
     #expect(before?.kept?.reduce(0) { $0 + $1.count } == channels.count, "\(String(describing: before))")
     let asked = await service.ask("user_delete", #"{"user":"ann"}"#)
     #expect(asked?.isError == false && asked?.state == "waiting", "\(String(describing: asked))")
-    let isDone = await eventuallyTrue(within: .seconds(60)) {
+    let isDone = await eventually(within: .seconds(60)) {
       await service.ask("user_delete_status", #"{"user":"ann"}"#)?.state == "done"
     }
     try #require(isDone, "the deletion is not done")
@@ -182,12 +166,23 @@ struct PartitionsTests {
     try await again.publish("again", to: channels[0])
   }
 
-  private func eventuallyTrue(within limit: Duration, _ condition: () async -> Bool) async -> Bool {
-    let end = ContinuousClock.now + limit
-    while ContinuousClock.now < end {
-      if await condition() { return true }
+  @Test("A tap that is connected to the brokers of all partitions hears all channels, whoever has them")
+  func taps() async throws {
+    try await Machines.with(partitions: 3) { machines in
+      let tap = Tap(machines.taps, prefix: "dur:")
+      let service = try machines.service(at: "two")
+      for round in 0..<2 {
+        for channel in try machines.channels(each: 1) {
+          // What is published before the tap is connected is heard by nobody.
+          let isHeard = try await eventually(within: .seconds(60)) {
+            _ = try await service.publish("\(round) on \(channel)", to: channel)
+            return tap.heard.contains(#""\#(round) on \#(channel)""#)
+          }
+          #expect(isHeard, "\(channel) in round \(round)")
+        }
+        for partition in 0..<machines.partitions { kill(try await machines.owner(of: partition), SIGTERM) }
+      }
     }
-    return false
   }
 
   @Test("A gateway that takes the log for shared otherwise is let in by nobody, and the brokers say why")

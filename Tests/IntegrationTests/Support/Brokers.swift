@@ -30,21 +30,12 @@ final class Brokers: Sendable {
 
   /// - Parameter more: further arguments.
   static func with(_ count: Int, adding more: [String] = [], _ body: (Brokers) async throws -> Void) async throws {
-    await Turn.shared.take()
-    defer { Turn.shared.giveBack() }
-    try await withTemporaryFolder { directory in
-      let brokers = try Brokers(count, in: directory, adding: more)
-      do {
+    try await withProcesses(
+      { try Brokers(count, in: $0, adding: more) },
+      start: { brokers in
         try brokers.begin()
         try await brokers.awaitAll()
-        try await body(brokers)
-      } catch {
-        Issue.record("\(brokers.account)")
-        await brokers.end()
-        throw error
-      }
-      await brokers.end()
-    }
+      }, account: \.account, end: { _ = await $0.end() }, body)
   }
 
   /// The process that has started the brokers. There is one as soon as the body of a test runs.

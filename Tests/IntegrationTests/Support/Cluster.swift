@@ -1,6 +1,5 @@
 import Auth
 import Foundation
-import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
@@ -24,19 +23,13 @@ final class Cluster: Sendable {
   private let brokerConfiguration: URL
   /// Of the brokers, and of the gateways, which are the only ones that may connect to them.
   let keys: (broker: Curve.KeyPair, gateway: Curve.KeyPair)
-  private let schema: String
-  private let database: Mutex<OwnConnection>
+  private let database: OwnDatabase
   /// Each broker's way to the database.
   private let databases: [PostgresProxy]
   /// The way of each gateway to each broker, by the gateway's name.
   private let links: [String: [SocketProxy]]
   private let brokers = Mutex<[Broker]>([])
   private let gateways = Mutex<[String: FanfareProcess]>([:])
-
-  /// Unchecked: whoever holds the lock uses it.
-  private struct OwnConnection: @unchecked Sendable {
-    let connection: Connection
-  }
 
   private init(in directory: URL, brokers count: Int, on server: PostgresServer?, settings more: [String]) throws {
     self.directory = directory
@@ -59,14 +52,7 @@ final class Cluster: Sendable {
       engine + [
         "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h", "backbone.heartbeat_interval=200ms",
       ] + more
-    schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
-    database = Mutex(try Self.connection(to: server, schema))
-  }
-
-  private static func connection(to server: PostgresServer, _ schema: String) throws -> OwnConnection {
-    let connection = try Connection(ConnectionParameters(server.connection, applicationName: "test"))
-    try connection.run(script: "SET search_path TO \(schema), pg_catalog")
-    return OwnConnection(connection: connection)
+    database = try OwnDatabase(server, schema: engine.last?.split(separator: "=").last.map(String.init) ?? "")
   }
 
   /// - Parameters:
@@ -76,20 +62,9 @@ final class Cluster: Sendable {
     brokers count: Int, on server: PostgresServer? = nil, settings: [String] = [],
     _ body: (Cluster) async throws -> Void
   ) async throws {
-    await Turn.shared.take()
-    defer { Turn.shared.giveBack() }
-    try await withTemporaryFolder { directory in
-      let cluster = try Cluster(in: directory, brokers: count, on: server, settings: settings)
-      do {
-        try await cluster.start(count)
-        try await body(cluster)
-      } catch {
-        Issue.record("\(cluster.account)")
-        await cluster.end()
-        throw error
-      }
-      await cluster.end()
-    }
+    try await withProcesses(
+      { try Cluster(in: $0, brokers: count, on: server, settings: settings) }, start: { try await $0.start(count) },
+      account: \.account, end: { await $0.end() }, body)
   }
 
   /// The file of a socket.
@@ -104,8 +79,8 @@ final class Cluster: Sendable {
     try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
     let list = #","backbone":{"curve":{"client_public_keys":["\#(keys.gateway.publicKey.z85)"]}}"#
     try Deployment.configuration(adding: list).write(to: brokerConfiguration, atomically: true, encoding: .utf8)
-    try write(keys.broker.secretKey.z85, to: "broker.key")
-    try write(keys.gateway.secretKey.z85, to: "gateway.key")
+    try keys.broker.secretKey.write(to: "broker.key", in: directory)
+    try keys.gateway.secretKey.write(to: "gateway.key", in: directory)
     for number in 0..<count {
       let broker = try begin(number)
       brokers.withLock { $0.append(broker) }
@@ -124,13 +99,6 @@ final class Cluster: Sendable {
         ])
       gateways.withLock { $0[name] = gateway }
     }
-  }
-
-  private func write(_ key: String, to name: String) throws {
-    let path = directory.appendingPathComponent(name).path
-    let isWritten = FileManager.default.createFile(
-      atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-    if !isWritten { throw Failure("\(path) cannot be written") }
   }
 
   private func begin(_ number: Int) throws -> Broker {
@@ -194,10 +162,7 @@ final class Cluster: Sendable {
   func lead(to server: PostgresServer) { for proxy in databases { proxy.lead(to: server) } }
 
   /// Has ``ask(_:)`` ask another server from now on.
-  func askFromNowOn(_ server: PostgresServer) throws {
-    let connection = try Self.connection(to: server, schema)
-    database.withLock { $0 = connection }
-  }
+  func askFromNowOn(_ server: PostgresServer) throws { try database.follow(server) }
 
   func link(from gateway: String, to number: Int) throws -> SocketProxy { try #require(links[gateway]?[number]) }
 
@@ -214,12 +179,7 @@ final class Cluster: Sendable {
   }
 
   /// The first column of what the statement finds.
-  func ask(_ statement: String) throws -> [String] {
-    try database.withLock { database in
-      let rows = try database.connection.query(statement)
-      return (0..<rows.count).map { rows.text($0, 0) }
-    }
-  }
+  func ask(_ statement: String) throws -> [String] { try database.ask(statement) }
 
   // MARK: Clients
 

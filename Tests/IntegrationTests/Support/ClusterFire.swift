@@ -17,6 +17,24 @@ enum Fire {
   }
 }
 
+/// What happens to the broker that has a log.
+enum Trouble: CaseIterable {
+  /// Its process is gone, without a word.
+  case killed
+  /// It is told to end.
+  case ended
+  /// It stands still, and comes back when another one has taken over.
+  case paused
+
+  var signal: Int32 {
+    switch self {
+    case .killed: SIGKILL
+    case .ended: SIGTERM
+    case .paused: SIGSTOP
+    }
+  }
+}
+
 extension FireRecord {
   /// Waits until every publisher was acknowledged something, and all together so much.
   ///

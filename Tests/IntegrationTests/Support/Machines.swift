@@ -1,6 +1,5 @@
 import Auth
 import Foundation
-import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
@@ -19,14 +18,9 @@ final class Machines: Sendable {
   private let settings: [String]
   private let configuration: URL
   private let brokerConfiguration: URL
-  private let database: Mutex<OwnConnection>
+  private let database: OwnDatabase
   private let machines = Mutex<[String: FanfareProcess]>([:])
   private let gateways = Mutex<[String: FanfareProcess]>([:])
-
-  /// Unchecked: whoever holds the lock uses it.
-  private struct OwnConnection: @unchecked Sendable {
-    let connection: Connection
-  }
 
   private init(in directory: URL, partitions: Int, settings more: [String]) throws {
     (self.directory, self.partitions) = (directory, partitions)
@@ -35,9 +29,7 @@ final class Machines: Sendable {
     brokerConfiguration = directory.appendingPathComponent("broker.json")
     let engine = try Engine.postgres.settings()
     schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
-    let connection = try Connection(
-      ConnectionParameters(try PostgresServer.shared().connection, applicationName: "test"))
-    database = Mutex(OwnConnection(connection: connection))
+    database = try OwnDatabase(.shared(), schema: schema)
     let keys: (broker: Curve.KeyPair, gateway: Curve.KeyPair) = (try .generate(), try .generate())
     let brokers = Self.names.map {
       #"{"endpoint":"ipc://\#(directory.path)/\#($0).ipc","server_public_key":"\#(keys.broker.publicKey.z85)"}"#
@@ -47,42 +39,26 @@ final class Machines: Sendable {
         "cluster.partitions=\(partitions)", "token.hmac_secret=\(Deployment.secret)", "log.postgres.wait=1h",
         "backbone.heartbeat_interval=200ms", "backbone.brokers=[\(brokers.joined(separator: ","))]",
         "backbone.curve.client_secret_key_file=\(directory.path)/gateway.key",
-        // A change of the schema while transactions of backends are open is none of these tests' matter.
+        // Nobody publishes in transactions, for which each partition would look 500 times a second.
         "log.postgres.outbox_interval=0s", "clique.enabled=false", "state.enabled=false",
       ] + more
     try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
     let list = #","backbone":{"curve":{"client_public_keys":["\#(keys.gateway.publicKey.z85)"]}}"#
     try Deployment.configuration(adding: list).write(to: brokerConfiguration, atomically: true, encoding: .utf8)
-    try write(keys.broker.secretKey.z85, to: "broker.key")
-    try write(keys.gateway.secretKey.z85, to: "gateway.key")
-  }
-
-  private func write(_ key: String, to name: String) throws {
-    let path = directory.appendingPathComponent(name).path
-    let isWritten = FileManager.default.createFile(
-      atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-    if !isWritten { throw Failure("\(path) cannot be written") }
+    try keys.broker.secretKey.write(to: "broker.key", in: directory)
+    try keys.gateway.secretKey.write(to: "gateway.key", in: directory)
   }
 
   /// - Parameter settings: of all processes, beside those that each test's have.
   static func with(
     partitions: Int, settings: [String] = [], _ body: (Machines) async throws -> Void
   ) async throws {
-    await Turn.shared.take()
-    defer { Turn.shared.giveBack() }
-    try await withTemporaryFolder { directory in
-      let machines = try Machines(in: directory, partitions: partitions, settings: settings)
-      do {
+    try await withProcesses(
+      { try Machines(in: $0, partitions: partitions, settings: settings) },
+      start: { machines in
         for name in names { try await machines.start(name) }
         for name in ["a", "b"] { try await machines.startGateway(name) }
-        try await body(machines)
-      } catch {
-        Issue.record("\(machines.account)")
-        await machines.end()
-        throw error
-      }
-      await machines.end()
-    }
+      }, account: \.account, end: { await $0.end() }, body)
   }
 
   /// Starts the brokers of a machine. The first one's take all leases.
@@ -126,12 +102,7 @@ final class Machines: Sendable {
   func schema(of partition: Int) -> String { partition == 0 ? schema : "\(schema)_p\(partition)" }
 
   /// The first column of what the statement finds.
-  func ask(_ statement: String) throws -> [String] {
-    try database.withLock { database in
-      let rows = try database.connection.query(statement)
-      return (0..<rows.count).map { rows.text($0, 0) }
-    }
-  }
+  func ask(_ statement: String) throws -> [String] { try database.ask(statement) }
 
   /// The process that has a partition's log, by what the log's table says; nil: none that runs.
   private func process(of partition: Int) throws -> Int32? {
@@ -169,6 +140,15 @@ final class Machines: Sendable {
     let peer = try Peer(try self.gateway(gateway).endpoints.websocket ?? "")
     try await peer.connect(token: minter.connectionToken(user: user, expiresIn: 3600), subs: [:], name: "test")
     return peer
+  }
+
+  /// Where services listen to the brokers of all partitions on all machines, whether they are at work or not.
+  var taps: [String] {
+    Self.names.flatMap { name in
+      (0..<partitions).map { partition in
+        "ipc://\(directory.path)/\(name)/services/tap.ipc" + (partition == 0 ? "" : ".p\(partition)")
+      }
+    }
   }
 
   /// A service that speaks to a machine.

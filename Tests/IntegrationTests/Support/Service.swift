@@ -171,7 +171,9 @@ final class Tap: Sendable {
     let hasEnded = Atomic<Bool>(false)
   }
 
-  init(_ endpoint: String, prefix: String) {
+  convenience init(_ endpoint: String, prefix: String) { self.init([endpoint], prefix: prefix) }
+
+  init(_ endpoints: [String], prefix: String) {
     let box = box
     Thread.detachNewThread {
       do {
@@ -180,7 +182,7 @@ final class Tap: Sendable {
         options.lingerMilliseconds = 0
         options.receiveTimeoutMilliseconds = 20
         let socket = try Socket(context, .sub, options)
-        try socket.connect(endpoint)
+        for endpoint in endpoints { try socket.connect(endpoint) }
         try socket.subscribe(to: Array(prefix.utf8))
         var frames: [[UInt8]] = []
         while !box.hasEnded.load(ordering: .relaxed) {
