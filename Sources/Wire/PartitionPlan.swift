@@ -154,10 +154,13 @@ extension PartitionPlan {
     }
   }
 
+  /// Channels that one answer names, as many as a broker names (docs/PROTOCOL.md).
+  static let mostChannels = 10_000
+
   private static func channels(_ answers: [BrokerResponse]) -> BrokerResponse {
     var names: [ChannelName] = []
     for case .channels(let some) in answers { names += some }
-    return .channels(names.sorted())
+    return .channels(Array(names.sorted().prefix(mostChannels)))
   }
 
   private static func info(_ answers: [BrokerResponse], _ first: BrokerResponse) -> BrokerResponse {

@@ -74,8 +74,8 @@ final class GatewayBackbone: BackboneParticipant {
   private let coverage: CoverageSink?
   /// Event loops that have still to carry an order out, by its number.
   private var obeying: [OrderNumber: Int] = [:]
-  /// Traces of requests that are posted next.
-  private var measured: [RequestSource: HopTrace] = [:]
+  /// For each event loop that has said so, the request that it posts next, which is measured.
+  private var measured: [Int: (source: RequestSource, trace: HopTrace)] = [:]
   /// Partitions whose links have clients read later.
   private var holding: Set<Int> = []
   private var lastForgotten: UInt64 = 0
@@ -187,7 +187,7 @@ final class GatewayBackbone: BackboneParticipant {
   private func receive(_ message: UplinkMessage) {
     switch message {
     case .request(let request): submit(request)
-    case .measured(let source, let trace): measured[source] = trace
+    case .measured(let source, let trace): measured[source.loop] = (source, trace)
     case .workedOff: break  // The round's tick looks at the account.
     case .obeyed(let id): obeyed(id)
     case .forgot(let order, let session):
@@ -205,7 +205,7 @@ final class GatewayBackbone: BackboneParticipant {
 
   /// Gives a request to the link of its partition, or to several.
   private func submit(_ request: GatewayRequest) {
-    let trace = measured.isEmpty ? nil : measured.removeValue(forKey: request.source)
+    let trace = measured.isEmpty ? nil : takeTrace(of: request.source)
     if let partition = partitioning.onlyPartition(for: request.request) {
       let link = links[partition]
       if let trace { link.hops?.post(trace, of: request.source) }
@@ -219,6 +219,12 @@ final class GatewayBackbone: BackboneParticipant {
     do throws(ClientError) { submit(gathering.begin(request, try partitioning.plan(for: request.request))) } catch {
       answer(request.source, .failed(error))
     }
+  }
+
+  /// Requests that others post in a loop's name come in between.
+  private func takeTrace(of source: RequestSource) -> HopTrace? {
+    guard measured[source.loop]?.source == source else { return nil }
+    return measured.removeValue(forKey: source.loop)?.trace
   }
 
   private func submit(_ parts: [(partition: Int, request: GatewayRequest)]) {
