@@ -409,22 +409,13 @@ public final class BrokerBackbone: BackboneParticipant {
       lastUpkeep = time.wall
       everyMinute?(time.wall)
     }
-    for line in core.tally.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
+    for line in core.tally.takeRefusals(isMinuteOver: isMinuteOver) { line.tell(logger) }
     return wakeUp(by: core.nextDeadline(at: time) ?? .max)
   }
 
   private func wakeUp(by deadline: Int64) -> UInt64 {
     if isPaused { return min(nextTick, MonotonicClock.now() + Self.pauseLook) }
     return deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
-  }
-
-  private func tell(_ line: RefusalLedger.Line) {
-    logger.info(
-      "\(line.cause.sentence)",
-      metadata: [
-        "cause": "\(line.cause.name)", "count": "\(line.count)", "most": "\(line.source)",
-        "of_these": "\(line.sourceCount)",
-      ])
   }
 
   /// Updates the metrics, and logs what an operator should hear of when it happens and not only find in a metric.

@@ -75,7 +75,7 @@ extension BrokerCore {
     }
     links[gateway]?.remember(response, for: request)
     links.reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
-    if calls.areUnderWay, requester.isService { answered(requester, response, in: &turn) }
+    answeredOnce(requester, response, in: &turn)
   }
 
   // MARK: What is asked again

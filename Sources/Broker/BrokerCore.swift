@@ -202,7 +202,7 @@ public final class BrokerCore {
     case .gateway(let gateway, let request), .remoteService(let gateway, let request):
       links.send(.reply(LinkReply(id: request, response: response)), to: gateway, in: &turn)
     }
-    if calls.areUnderWay, requester.isService { answered(requester, response, in: &turn) }
+    answeredOnce(requester, response, in: &turn)
   }
 
   func fail(_ reason: String) { startFailure = reason }

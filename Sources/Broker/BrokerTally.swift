@@ -1,3 +1,4 @@
+import Logging
 import Wire
 
 /// What an operator is told: counters, and who was refused because of a limit.
@@ -101,4 +102,12 @@ extension RefusalCause {
     "app_calls", "calls were refused because their user had reached a limit of the app (docs/STATE.md, docs/CLIQUE.md)")
   static let callsPutAside = RefusalCause(
     "app_calls_put_aside", "calls were refused: as many wait for the disk of the keys as may")
+}
+
+extension RefusalLedger.Line {
+  func tell(_ logger: Logger) {
+    logger.info(
+      "\(cause.sentence)",
+      metadata: ["cause": "\(cause.name)", "count": "\(count)", "most": "\(source)", "of_these": "\(sourceCount)"])
+  }
 }

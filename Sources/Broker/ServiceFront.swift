@@ -108,14 +108,7 @@ public final class ServiceFront: BackboneParticipant {
   public func tick(now: UInt64) -> UInt64? {
     let isMinuteOver = now >= nextMinute
     if isMinuteOver { nextMinute = now + 60_000_000_000 }
-    for line in tally.takeRefusals(isMinuteOver: isMinuteOver) {
-      logger.info(
-        "\(line.cause.sentence)",
-        metadata: [
-          "cause": "\(line.cause.name)", "count": "\(line.count)", "most": "\(line.source)",
-          "of_these": "\(line.sourceCount)",
-        ])
-    }
+    for line in tally.takeRefusals(isMinuteOver: isMinuteOver) { line.tell(logger) }
     return nextMinute
   }
 

@@ -140,8 +140,9 @@ extension BrokerCore {
     }
   }
 
-  /// A service's request was answered: those who repeated it meanwhile get the same answer.
-  func answered(_ requester: Requester, _ response: BrokerResponse, in turn: inout Turn) {
+  /// A request was answered. Where it is one that is done once, those who repeated it meanwhile get the same answer.
+  func answeredOnce(_ requester: Requester, _ response: BrokerResponse, in turn: inout Turn) {
+    guard calls.areUnderWay, requester.isService else { return }
     for follower in calls.answered(requester, response) {
       tally.counters.duplicatesAvoided += 1
       // A request that a link brought again follows itself, and has its answer.

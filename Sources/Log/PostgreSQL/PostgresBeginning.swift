@@ -60,12 +60,7 @@ extension PostgresSession {
 
   /// Writes down which channels are at home, for ``PostgresSharing``'s functions.
   func place(_ options: PostgresStore.Options) throws {
-    try PostgresSharing.place(
-      pinned: options.pinnedNamespaces, following: options.followingNamespaces, partitions: options.partitions,
-      home: options.schema
-    ) { (sql, parameters) throws(LogError) in
-      try asked(sql, parameters)
-    }
+    try PostgresSharing.place(options) { (sql, parameters) throws(LogError) in try asked(sql, parameters) }
   }
 
   private func asked(_ sql: String, _ parameters: [Parameter] = []) throws(LogError) -> Rows {
@@ -95,14 +90,10 @@ extension PostgresSession {
     _ = try asked("UPDATE meta SET value = $1 WHERE key = 'quotas'", [.text(list)])
   }
 
-  /// Writes into the rows of a namespace's channels who pays for what is kept there. They are found by the index of the
-  /// names: from `journal:` to `journal;`, where the next names begin, and the same with a `$` before.
+  /// Writes into the rows of a namespace's channels who pays for what is kept there.
   private func nameAccounts(in namespace: String) throws {
-    let spans: [(first: String, end: [UInt8])] =
-      namespace.isEmpty
-      ? [("", [0xFF])] : ["", "$"].map { ("\($0)\(namespace):", Array("\($0)\(namespace);".utf8)) }
-    for (first, end) in spans {
-      var after = Array(first.utf8)
+    for (first, end) in PostgresSchema.spans(of: namespace) {
+      var after = first
       while true {
         let rows = try asked(
           "SELECT id, name FROM channels WHERE name > $1 AND name < $2 ORDER BY name LIMIT 4096",

@@ -61,14 +61,18 @@ struct PostgresDatabase: Sendable {
     try migrate(connection, through: PostgresSchema.migrations.count)
   }
 
+  /// Makes the schema where there is none. Whoever may not make schemas can use one that is there, so that is looked at
+  /// first. To be called under a lock.
+  func makeSchema(_ connection: Connection) throws(PostgresError) {
+    let found = try connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(schema)], within: patience)
+    if found.count == 0 { try connection.run(script: "CREATE SCHEMA \(schema)") }
+  }
+
   private func migrate(_ connection: Connection, through newest: Int) throws {
     let key = lockKey("migration")
     _ = try connection.query("SELECT pg_advisory_lock($1)", [.int(key)], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [.int(key)]) }
-    let isThere =
-      try connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(schema)], within: patience)
-      .count > 0
-    if !isThere { try connection.run(script: "CREATE SCHEMA \(schema)") }
+    try makeSchema(connection)
     if try connection.query("SELECT to_regclass('\(schema).version') IS NULL", within: patience).bool(0, 0) {
       try connection.run(script: "CREATE TABLE version (version bigint NOT NULL); INSERT INTO version VALUES (0)")
     }

@@ -38,10 +38,9 @@ enum PostgresOutboxSchema {
   private static let publishing = """
     SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
     \(publishBytes(
-      replacing: false,
       inserting: """
         INSERT INTO outbox (channel, data, options)
-              VALUES (publish_bytes.channel, publish_bytes.data, publish_bytes.options) RETURNING id INTO its_id;
+        VALUES (publish_bytes.channel, publish_bytes.data, publish_bytes.options) RETURNING id INTO its_id;
         """))
     CREATE FUNCTION publish(channel text, data jsonb, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -60,9 +59,9 @@ enum PostgresOutboxSchema {
     """
 
   /// - Parameter insertion: puts the row into an outbox, and its id into `its_id`.
-  static func publishBytes(replacing: Bool, inserting insertion: String) -> String {
+  static func publishBytes(inserting insertion: String) -> String {
     """
-    CREATE \(replacing ? "OR REPLACE " : "")FUNCTION publish_bytes(channel text, data bytea, options jsonb DEFAULT '{}') RETURNS bigint
+    CREATE OR REPLACE FUNCTION publish_bytes(channel text, data bytea, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     DECLARE
       its_id bigint;

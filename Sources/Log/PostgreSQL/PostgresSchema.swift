@@ -23,6 +23,13 @@ enum PostgresSchema {
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.
   static func bucket(of name: String) -> Int64 { Int64(Partitioning.bucket(of: name)) }
 
+  /// Where the names of a namespace's channels stand in the index of names: from `journal:` to `journal;`, where the next
+  /// names begin, and the same with a `$` before. Names without a namespace stand everywhere.
+  static func spans(of namespace: String) -> [(first: [UInt8], end: [UInt8])] {
+    if namespace.isEmpty { return [([], [0xFF])] }
+    return ["", "$"].map { (Array("\($0)\(namespace):".utf8), Array("\($0)\(namespace);".utf8)) }
+  }
+
   private static let tables = """
     CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
     INSERT INTO meta VALUES ('clean', '1'), ('era', ''), ('run', ''), ('seed', ''), ('quotas', '');

@@ -4,11 +4,6 @@ import Wire
 /// How a log is shared in partitions, as its database says it: each partition has a schema of its own, and what is of all
 /// of them stands in home's, which is the configured one.
 enum PostgresSharing {
-  /// The schema of a partition.
-  static func schema(_ home: String, of partition: Int) -> String {
-    partition == 0 ? home : "\(home)_p\(partition)"
-  }
-
   /// Makes what a broker of any partition needs in home's schema, and holds the number of partitions against its own. A
   /// log in which nothing stands yet, and which nobody has, is shared as its first broker says.
   ///
@@ -19,11 +14,8 @@ enum PostgresSharing {
     _ = try connection.query("SELECT pg_advisory_lock($1)", [key], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [key], within: home.patience) }
     if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      // Without this question a user who may not make schemas could not begin in one that is there.
-      let isThere = try connection.query(
-        "SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(home.schema)], within: home.patience)
-      let schema = isThere.count > 0 ? "" : "CREATE SCHEMA \(home.schema);"
-      try connection.run(script: schema + tables(of: home.schema), within: home.patience)
+      try home.makeSchema(connection)
+      try connection.run(script: table(of: home.schema), within: home.patience)
     }
     let known = try count(connection, home)
     if known == options.partitions { return }
@@ -60,25 +52,20 @@ enum PostgresSharing {
   }
 
   /// Not a step of the schema's versions: brokers of all partitions need it, and only home's may take those.
-  private static func tables(of home: String) -> String {
-    """
-    CREATE TABLE \(home).sharing (partitions bigint NOT NULL); -- empty: 1
-    -- Brokers that live, by the names that they have among those of the log.
-    CREATE TABLE \(home).brokers (name text PRIMARY KEY, seen timestamptz NOT NULL);
-    """
+  private static func table(of home: String) -> String {
+    "CREATE TABLE \(home).sharing (partitions bigint NOT NULL); -- empty: 1"
   }
 
-  /// In how many partitions the log is shared.
-  static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
-    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      return 1
-    }
-    return Int(
+  /// In how many partitions the log is shared. To be asked after ``check(_:_:)``.
+  private static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
+    Int(
       try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home.schema).sharing", within: home.patience)
         .int(0, 0))
   }
 
-  static func record(_ partitions: Int, _ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) {
+  private static func record(_ partitions: Int, _ connection: Connection, _ home: PostgresDatabase)
+    throws(PostgresError)
+  {
     try connection.run(
       script: "DELETE FROM \(home.schema).sharing; INSERT INTO \(home.schema).sharing VALUES (\(partitions))",
       within: home.patience)
@@ -94,22 +81,20 @@ enum PostgresSharing {
 
   /// Says in home's schema which namespaces' channels are at home, and which follow others, for ``publish``.
   ///
-  /// - Parameter partitions: where there are several, channels of a namespace that was placed otherwise before would be
-  ///   looked for where they are not.
-  /// - Throws: ``PostgresStartError/displaced(namespace:partitions:)`` where there are such channels.
+  /// - Throws: ``PostgresStartError/displaced(namespace:partitions:)`` where a namespace was placed otherwise before, and
+  ///   has channels: they would be looked for where they are not.
   static func place(
-    pinned: Set<String>, following: Set<String>, partitions: Int, home: String,
-    by ask: (String, [Parameter]) throws(LogError) -> Rows
+    _ options: PostgresStore.Options, by ask: (String, [Parameter]) throws(LogError) -> Rows
   ) throws {
-    let rows = pinned.union(following).sorted()
+    let following = options.followingNamespaces
+    let rows = options.pinnedNamespaces.union(following).sorted()
     let now = Dictionary(uniqueKeysWithValues: rows.map { ($0, following.contains($0)) })
-    if partitions > 1 {
-      let known = try ask("SELECT namespace, follows FROM pinned", [])
-      let before = Dictionary(uniqueKeysWithValues: (0..<known.count).map { (known.text($0, 0), known.bool($0, 1)) })
-      let changed = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }
-      for namespace in changed.sorted() where try holds(namespace, partitions: partitions, home: home, by: ask) {
-        throw PostgresStartError.displaced(namespace: namespace, partitions: partitions)
-      }
+    let known = try ask("SELECT namespace, follows FROM pinned", [])
+    let before = Dictionary(uniqueKeysWithValues: (0..<known.count).map { (known.text($0, 0), known.bool($0, 1)) })
+    let changed = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }
+    if changed.isEmpty { return }
+    for namespace in changed.sorted() where try holds(namespace, options, by: ask) {
+      throw PostgresStartError.displaced(namespace: namespace, partitions: options.partitions)
     }
     _ = try ask(
       """
@@ -120,22 +105,21 @@ enum PostgresSharing {
       """, [.texts(rows), .bools(rows.map { following.contains($0) })])
   }
 
-  /// Whether any partition holds a channel of the namespace. They stand together in the index of names: from `chat:` to
-  /// `chat;`, where the next names begin, and the same with a `$` before.
+  /// Whether any partition holds a channel of the namespace.
   private static func holds(
-    _ namespace: String, partitions: Int, home: String, by ask: (String, [Parameter]) throws(LogError) -> Rows
+    _ namespace: String, _ options: PostgresStore.Options, by ask: (String, [Parameter]) throws(LogError) -> Rows
   ) throws -> Bool {
-    for partition in 0..<partitions {
-      let table = "\(schema(home, of: partition)).channels"
+    for partition in 0..<options.partitions {
+      let table = "\(PostgresStore.Options.schema(options.schema, of: partition)).channels"
       if namespace.isEmpty {
         let rows = try ask("SELECT EXISTS (SELECT FROM \(table) WHERE position('\\x3a'::bytea IN name) = 0)", [])
         if rows.bool(0, 0) { return true }
         continue
       }
-      for prefix in ["", "$"] {
-        let (first, end) = (Array("\(prefix)\(namespace):".utf8), Array("\(prefix)\(namespace);".utf8))
+      for span in PostgresSchema.spans(of: namespace) {
         let rows = try ask(
-          "SELECT EXISTS (SELECT FROM \(table) WHERE name >= $1 AND name < $2)", [.bytes(first), .bytes(end)])
+          "SELECT EXISTS (SELECT FROM \(table) WHERE name >= $1 AND name < $2)",
+          [.bytes(span.first), .bytes(span.end)])
         if rows.bool(0, 0) { return true }
       }
     }
@@ -205,7 +189,6 @@ enum PostgresSharing {
       RETURN its_id;
     END $$;
     \(PostgresOutboxSchema.publishBytes(
-      replacing: true,
       inserting: "its_id := put_into_outbox(publish_bytes.channel, publish_bytes.data, publish_bytes.options);"))
     REVOKE ALL ON FUNCTION slot_of, namespace_of, partition_of, put_into_outbox FROM PUBLIC;
     """

@@ -86,7 +86,7 @@ public final class PostgresStore: TailedStore {
     ///
     /// - Parameter home: the schema that is configured.
     public static func schema(_ home: String, of partition: Int) -> String {
-      PostgresSharing.schema(home, of: partition)
+      partition == Partitioning.home ? home : "\(home)_p\(partition)"
     }
 
     /// The database, and the schema of this partition.
@@ -98,7 +98,7 @@ public final class PostgresStore: TailedStore {
       parameters.silenceMilliseconds = silenceMilliseconds
       parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
       return PostgresDatabase(
-        parameters: parameters, schema: PostgresSharing.schema(schema, of: partition),
+        parameters: parameters, schema: Self.schema(schema, of: partition),
         patience: Double(silenceMilliseconds) / 1000)
     }
   }
@@ -137,9 +137,7 @@ public final class PostgresStore: TailedStore {
       session = try Self.session(
         on: server, folder: folder, options: options, lease: clock, logger: logger, inLine: inLine)
       epochs = try session.begin(quotaNamespaces: options.quotaNamespaces, &randomness)
-      if options.partition == Partitioning.home {
-        try session.place(options)
-      }
+      if options.partitions > 1, options.partition == Partitioning.home { try session.place(options) }
     } catch {
       throw Self.startError(for: error, server)
     }

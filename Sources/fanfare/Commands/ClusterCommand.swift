@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Log
+import Settings
 import Wire
 
 /// What brokers that share a log in PostgreSQL do, and are to do.
@@ -13,7 +14,8 @@ struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Say which broker has the log, who waits for it, and how the database's standbys are.",
       discussion: """
-        Asks the database, with the connection of the settings. Exit code 1 where no broker has the log, or its lease is \
+        Asks the database, with the connection of the settings. Where channels are shared among partitions, it tells of \
+        partition 0 alone. Exit code 1 where no broker has the log, or its lease is \
         over.
         """)
 
@@ -23,13 +25,16 @@ struct ClusterCommand: ParsableCommand {
     var json = false
 
     func run() throws {
+      let settings = try settings.load()
       let status: ClusterStatus
-      do { status = try LogSetup.status(for: try settings.load()) } catch let error as PostgresStartError {
+      do { status = try LogSetup.status(for: settings) } catch let error as PostgresStartError {
         throw Complaint("\(error)")
       }
       if json {
         FileHandle.standardOutput.write(Data(status.json + [0x0A]))
       } else {
+        let partitions = settings.cluster.partitions
+        if partitions > 1 { print("partition 0 of \(partitions), which is home; nothing is said of the others") }
         for line in status.lines { print(line) }
       }
       guard let owner = status.owner, owner.millisecondsLeft > 0 else { throw ExitCode(1) }
@@ -41,7 +46,7 @@ struct ClusterCommand: ParsableCommand {
       abstract: "Have the broker that has the log hand it over to the next in line, and end.",
       discussion: """
         Asks by way of the database, with the connection of the settings, so it runs on any machine. The broker writes \
-        what it has taken, ends with exit code 0, and is in line again when its supervisor starts it. Clients of gateways \
+        what it has taken, ends with exit code 0 (of several partitions, the broker of partition 0 does), and is in line again when its supervisor starts it. Clients of gateways \
         stay connected. Exit code 1 where nobody has taken over; then nothing is asked of the broker any more.
         """)
 

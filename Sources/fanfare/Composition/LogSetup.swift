@@ -104,9 +104,10 @@ enum LogSetup {
 
   private static func serverOptions(for settings: Settings, clock: ClockKeeper) -> PostgresStore.Options {
     let postgres = settings.log.postgres
+    let name = settings.cluster.name.isEmpty ? ProcessInfo.processInfo.hostName : settings.cluster.name
     var options = PostgresStore.Options(
       connection: postgres.connection,
-      owner: "\(ProcessInfo.processInfo.hostName), process \(ProcessInfo.processInfo.processIdentifier)",
+      owner: "\(name), process \(ProcessInfo.processInfo.processIdentifier)",
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
