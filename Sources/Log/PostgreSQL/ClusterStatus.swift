@@ -1,4 +1,5 @@
 import PostgreSQL
+import Wire
 
 /// What the database of a log says of the brokers that share it, for an operator who asks. Whoever reads it takes no
 /// lease, and changes nothing.
@@ -48,13 +49,17 @@ public struct ClusterStatus: Sendable, Equatable {
     do {
       let connection = try server.connect()
       defer { connection.close() }
-      return try status(of: server, connection)
+      // Of several partitions home's range of slots is rounded up.
+      let shards = (Partitioning.slots + options.partitions - 1) / options.partitions
+      return try status(of: server, connection, shards: shards)
     } catch {
       throw PostgresStore.startError(for: error, server)
     }
   }
 
-  private static func status(of server: PostgresDatabase, _ connection: Connection) throws -> ClusterStatus {
+  private static func status(
+    of server: PostgresDatabase, _ connection: Connection, shards: Int
+  ) throws -> ClusterStatus {
     func ask(_ sql: String, _ parameters: [Parameter] = []) throws -> Rows {
       try connection.query(sql, parameters, within: server.patience)
     }
@@ -98,6 +103,6 @@ public struct ClusterStatus: Sendable, Equatable {
         Replica(
           name: replicas.text($0, 0), state: replicas.text($0, 1), synchrony: replicas.text($0, 2),
           bytesBehind: replicas.int($0, 3))
-      }, shards: PostgresSchema.shardCount, outboxRows: general.int(0, 2), refusedRows: general.int(0, 3))
+      }, shards: shards, outboxRows: general.int(0, 2), refusedRows: general.int(0, 3))
   }
 }

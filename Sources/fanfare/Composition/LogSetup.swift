@@ -99,6 +99,7 @@ enum LogSetup {
     var options = PostgresStore.Options(
       connection: settings.log.postgres.connection, owner: name, backlogLimit: 0, metaTTLMilliseconds: 0)
     options.schema = settings.log.postgres.schema
+    options.partitions = settings.cluster.partitions
     return options
   }
 

@@ -264,6 +264,16 @@ struct ServerProcess: Service {
     return endpoints
   }
 
+  /// Warns of brokers that services and backends will not reach by way of this process.
+  private func warnOfUnreachedBrokers() {
+    guard role == .front, settings.backbone.brokers.isEmpty else { return }
+    logger.warning(
+      """
+      what services and backends ask here is passed on to the brokers of this machine alone, and has no answer while those \
+      of other machines are at work; name the brokers of all machines in backbone.brokers, as gateways do
+      """)
+  }
+
   /// Warns of ports and endpoints that are open beyond what somebody may have wanted.
   private func warnOfOpenDoors() {
     let server = settings.server
@@ -320,6 +330,7 @@ struct ServerProcess: Service {
     }
     logger.notice("fanfare runs", metadata: metadata)
     warnOfOpenDoors()
+    warnOfUnreachedBrokers()
     if madeSecret {
       logger.notice("made a secret for tokens; mint one with: fanfare token USER")
     }
