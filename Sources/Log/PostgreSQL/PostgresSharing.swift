@@ -35,8 +35,7 @@ enum PostgresSharing {
   private static func tables(of home: String) -> String {
     """
     CREATE TABLE \(home).sharing (partitions bigint NOT NULL); -- empty: 1
-    -- Brokers that live, by the names that they have among those of the log.
-    CREATE TABLE \(home).brokers (name text PRIMARY KEY, seen timestamptz NOT NULL);
+    \(PostgresLine.tables(of: home))
     """
   }
 
