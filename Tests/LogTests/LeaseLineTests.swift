@@ -27,14 +27,15 @@ struct LeaseLineTests {
 
   private static let inOrder = ["broker-3", "broker-2", "broker-1"]
 
-  @Test("The preferred one of those in line queues, whoever the owner is, and the others look now and then")
+  @Test("The preferred one of those in line queues, whoever the owner is; the others look now and then")
   func places() {
     for owner in [nil, "elsewhere"] + Self.inOrder {
       let standing = names.subtracting(owner.map { [$0] } ?? [])
       let first = Self.inOrder.first { $0 != owner }
       for name in standing {
         var line = line(name)
-        #expect(line.look(view(owner: owner, standing: standing), now: 0) == (name == first ? .queue : .poll), "\(name)")
+        let action = line.look(view(owner: owner, standing: standing), now: 0)
+        #expect(action == (name == first ? .queue : .poll), "\(name)")
       }
     }
   }
@@ -53,6 +54,9 @@ struct LeaseLineTests {
     #expect(line.look(view(), now: 5000) == .queue)
     #expect(line.look(view(), now: 5999) == .queue)
     #expect(line.look(view(), now: 6000) == .ask(epoch: 1))
+    // Another broker was faster to ask for something else.
+    #expect(line.look(view(), now: 6500) == .ask(epoch: 1))
+    line.noteAsked(now: 6000)
     #expect(line.look(view(), now: 15_999) == .queue)
     #expect(line.look(view(), now: 16_000) == .ask(epoch: 1))
   }
@@ -75,7 +79,7 @@ struct LeaseLineTests {
   }
 
   @Test(
-    "It asks for nothing of an owner that is preferred, unknown, of its own name or hangs, nor where another one lives that is preferred, nor too soon after another move"
+    "It asks nothing of an owner that is preferred, unknown or hangs, nor where a preferred one lives, nor too soon"
   )
   func restraint() {
     let views = [
@@ -96,7 +100,7 @@ struct LeaseLineTests {
     #expect(line.look(view(sinceMove: 1000, untilAllowed: -5), now: 1000) == .ask(epoch: 1))
   }
 
-  @Test("Brokers that stand in line and hand over as it is said end where the weights say, and rest there", arguments: 0..<8)
+  @Test("Leases end where the weights say, whoever follows when one is handed over, and rest there", arguments: 0..<8)
   func converges(partition: Int) {
     var random = SeededGenerator(seed: UInt64(partition))
     var lines = Dictionary(uniqueKeysWithValues: names.map { ($0, LeaseLine(name: $0, partition: partition)) })
@@ -106,10 +110,12 @@ struct LeaseLineTests {
         let view = view(
           epoch: epoch, owner: owner, standing: names.subtracting([owner]), untilAllowed: allowed - now)
         guard case .ask(epoch) = lines[name]?.look(view, now: now) else { continue }
+        lines[name]?.noteAsked(now: now)
         // The owner ends, and whoever is first follows, or another one that was faster.
         let others = names.subtracting([owner])
         let isFirst = Bool.random(using: &random)
-        owner = isFirst ? Rendezvous.first(of: others, for: partition) ?? "" : others.randomElement(using: &random) ?? ""
+        let next = isFirst ? Rendezvous.first(of: others, for: partition) : others.randomElement(using: &random)
+        owner = next ?? ""
         (epoch, moves, allowed) = (epoch + 1, moves + 1, now + LeaseLine.betweenAsks)
       }
     }

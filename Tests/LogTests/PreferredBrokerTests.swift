@@ -12,52 +12,13 @@ import Wire
   "Brokers that are preferred for partitions", .ownThread,
   .skipUnlessStrict(.postgresql, isThere: PostgresServer.isThere))
 struct PreferredBrokerTests {
-  /// A broker whose processes a supervisor starts again.
-  private final class Broker: @unchecked Sendable {
-    private let isStopped = Atomic(false)
-    /// Counts up with each process that is to end; waited for by those that work.
-    private let ends: [DispatchSemaphore]
-    private let processes = DispatchGroup()
-
-    /// - Parameter change: of the options, beside what makes a broker.
-    init(
-      _ name: String, partitions: Int, schema: String,
-      _ change: @escaping @Sendable (inout PostgresStore.Options) -> Void = { _ in }
-    ) {
-      ends = (0..<partitions).map { _ in DispatchSemaphore(value: 0) }
-      for partition in 0..<partitions {
-        processes.enter()
-        Thread.detachNewThread { [self] in
-          while !isStopped.load(ordering: .acquiring) { work(name, partition, of: partitions, schema, change) }
-          processes.leave()
-        }
-      }
-    }
-
-    private func work(
-      _ name: String, _ partition: Int, of partitions: Int, _ schema: String,
-      _ change: (inout PostgresStore.Options) -> Void
-    ) {
-      let end = ends[partition]
-      let subject = try? PostgresSubject(schema: schema) {
-        $0.outboxMilliseconds = 0
-        ($0.partition, $0.partitions) = (partition, partitions)
-        ($0.brokerName, $0.owner) = (name, "\(name), process \(partition)")
-        $0.isStopping = { [self] in isStopped.load(ordering: .acquiring) }
-        $0.onDrain = { end.signal() }
-        change(&$0)
-      }
-      guard let subject else { return }
-      end.wait()
-      subject.store.close()
-    }
-
-    /// All processes end in order.
-    func stop() {
-      isStopped.store(true, ordering: .releasing)
-      for end in ends { end.signal() }
-      processes.wait()
-    }
+  private func broker(_ name: String, partitions: Int, schema: String) throws -> StandingBroker {
+    var options = PostgresStore.Options(connection: try PostgresServer.shared().connection, schema: schema)
+    (options.brokerName, options.owner) = (name, name)
+    options.outboxMilliseconds = 0
+    // An owner that has nothing to write hears that it is asked when it renews its lease.
+    options.leaseMilliseconds = 6000
+    return StandingBroker(options, partitions: partitions)
   }
 
   /// Names of brokers by partition, as their leases say it.
@@ -84,13 +45,13 @@ struct PreferredBrokerTests {
   func placed() throws {
     let (schema, names, many) = (newSchema(), ["broker-1", "broker-2", "broker-3"], 4)
     let connection = try PostgresServer.shared().connect()
-    var brokers: [String: Broker] = [:]
+    var brokers: [String: StandingBroker] = [:]
     defer { for broker in brokers.values { broker.stop() } }
-    brokers["broker-1"] = Broker("broker-1", partitions: many, schema: schema)
+    brokers["broker-1"] = try broker("broker-1", partitions: many, schema: schema)
     try eventually {
       try owners(connection, schema, partitions: many) == Array(repeating: "broker-1", count: many)
     }
-    for name in names.dropFirst() { brokers[name] = Broker(name, partitions: many, schema: schema) }
+    for name in names.dropFirst() { brokers[name] = try broker(name, partitions: many, schema: schema) }
     let expected = preferred(names, partitions: many)
     try eventually { try owners(connection, schema, partitions: many) == expected }
     let epochs = try leases(connection, schema, partitions: many)
@@ -109,12 +70,12 @@ struct PreferredBrokerTests {
   func oneByOne() throws {
     let (schema, many) = (newSchema(), 6)
     let connection = try PostgresServer.shared().connect()
-    let first = Broker("broker-2", partitions: many, schema: schema)
+    let first = try broker("broker-2", partitions: many, schema: schema)
     defer { first.stop() }
     try eventually {
       try owners(connection, schema, partitions: many) == Array(repeating: "broker-2", count: many)
     }
-    let second = Broker("broker-3", partitions: many, schema: schema)
+    let second = try broker("broker-3", partitions: many, schema: schema)
     defer { second.stop() }
     let expected = preferred(["broker-2", "broker-3"], partitions: many)
     #expect(expected.count { $0 == "broker-3" } >= 2)
@@ -140,14 +101,16 @@ struct PreferredBrokerTests {
       $0.owner = "nameless"
       $0.onDrain = { isDrained.withLock { $0 = true } }
     }
-    let broker = Broker("broker-3", partitions: 1, schema: schema)
+    let broker = try self.broker("broker-3", partitions: 1, schema: schema)
     defer { broker.stop() }
     try eventually { try owner.rows("brokers") == 1 }
     #expect(try owner.rows("owners") == 0)
     // It stands there for much longer than it would wait to ask.
     let begun = try owner.query("SELECT max(seen)::text FROM brokers").text(0, 0)
     try eventually {
-      try owner.query("SELECT max(seen) > $1::timestamptz + interval '4 seconds' FROM brokers", [.text(begun)]).bool(0, 0)
+      try owner.query(
+        "SELECT max(seen) > $1::timestamptz + interval '4 seconds' FROM brokers", [.text(begun)]
+      ).bool(0, 0)
     }
     #expect(!isDrained.withLock { $0 } && owner.store.term == 1)
     owner.store.close()
@@ -164,16 +127,17 @@ struct PreferredBrokerTests {
     let address = proxy.connection
     let first = try PostgresSubject(schema: schema, connection: address) {
       $0.outboxMilliseconds = 0
+      $0.leaseMilliseconds = 6000
       ($0.brokerName, $0.owner, $0.partitions) = (preferred, "\(preferred), process 0", many)
     }
-    let other = Broker("broker-1", partitions: many, schema: schema)
+    let other = try broker("broker-1", partitions: many, schema: schema)
     defer { other.stop() }
     try eventually { try owners(connection, schema, partitions: many) == [preferred, "broker-1"] }
     proxy.set(.paused)
     try eventually { try owners(connection, schema, partitions: many) == ["broker-1", "broker-1"] }
     proxy.set(.open)
     try eventually { try owners(connection, schema, partitions: many) == [preferred, "broker-1"] }
-    _ = try first.news { $0.contains { if case .regained = $0 { true } else { false } } }
+    _ = try first.news { $0.contains(.regained) }
     first.store.close()
   }
 
@@ -181,10 +145,10 @@ struct PreferredBrokerTests {
   func unseen() throws {
     let schema = newSchema()
     let connection = try PostgresServer.shared().connect()
-    let first = Broker("broker-1", partitions: 1, schema: schema)
+    let first = try broker("broker-1", partitions: 1, schema: schema)
     try eventually { try owners(connection, schema, partitions: 1) == ["broker-1"] }
     try connection.run(script: "DROP TABLE \(schema).brokers")
-    let second = Broker("broker-3", partitions: 1, schema: schema)
+    let second = try broker("broker-3", partitions: 1, schema: schema)
     defer { second.stop() }
     let epoch = try leases(connection, schema, partitions: 1)
     let seq = try connection.query("SELECT seq FROM \(schema).shards").int(0, 0)

@@ -51,7 +51,7 @@ struct LeaseLine: Equatable {
   let name: String
   let partition: Int
   private(set) var state = State.behind
-  /// When it asked last; nil: never.
+  /// When it asked last (``noteAsked(now:)``); nil: never.
   private(set) var asked: Int64?
 
   init(name: String, partition: Int) {
@@ -73,9 +73,11 @@ struct LeaseLine: Equatable {
       return .queue
     }
     guard now - since >= Self.patience, isPreferred(view), isAllowed(view, now: now) else { return .queue }
-    asked = now
     return .ask(epoch: view.epoch)
   }
+
+  /// It has asked. Where another one was faster to ask for something else, it has not, and may try again at once.
+  mutating func noteAsked(now: Int64) { asked = now }
 
   /// Whether it is preferred to the owner, and to all others that live: one of those may be about to ask.
   private func isPreferred(_ view: View) -> Bool {

@@ -79,7 +79,7 @@ struct PostgresLine {
       case .poll: return .behind
       case .queue: return .first
       case .ask(let epoch):
-        try ask(connection, epoch: epoch, of: view.owner ?? "")
+        if try ask(connection, epoch: epoch, of: view.owner ?? "") { decision.noteAsked(now: now) }
         return .first
       }
     } catch {
@@ -124,22 +124,44 @@ struct PostgresLine {
 
   /// Asks for the lease, unless another broker, or this one's process of another partition, has asked for one just now:
   /// of two that update the row of `moves` in the same moment, the second one sees what the first one wrote.
-  private func ask(_ connection: Connection, epoch: Int64, of owner: String) throws(PostgresError) {
+  ///
+  /// - Returns: whether it has asked.
+  private func ask(_ connection: Connection, epoch: Int64, of owner: String) throws(PostgresError) -> Bool {
     let granted = try connection.query(
       """
       INSERT INTO \(home).moves AS m VALUES (true, clock_timestamp())
       ON CONFLICT (one) DO UPDATE SET moved = clock_timestamp()
       WHERE m.moved < clock_timestamp() - \(LeaseLine.betweenMoves) * interval '1 millisecond' RETURNING 1
       """, within: patience)
-    if granted.count == 0 { return }
+    if granted.count == 0 { return false }
     logger.notice(
       "this broker is preferred for the partition, and asks for its lease",
       metadata: ["partition": "\(decision.partition)", "owner": "\(owner)"])
     _ = try connection.query(
       "UPDATE \(home).owners SET quiet = clock_timestamp() + $2 * interval '1 millisecond' WHERE partition = $1",
       [.int(Int64(decision.partition)), .int(LeaseLine.betweenAsks)], within: patience)
-    _ = try connection.query(
-      "UPDATE shards SET drain = epoch WHERE shard = 0 AND epoch = $1", [.int(epoch)], within: patience)
+    do throws(PostgresError) {
+      _ = try connection.query(
+        "UPDATE shards SET drain = epoch WHERE shard = 0 AND epoch = $1", [.int(epoch)], within: patience)
+    } catch {
+      if error.isLost { throw error }
+      logger.warning("the lease's owner cannot be asked: \(error)")
+    }
+    return true
+  }
+
+  /// Has nobody ask for a lease that an operator has handed over, for a while. Where it cannot be said, because no broker
+  /// tells its name, nobody asks anyway.
+  static func leave(_ partition: Int, _ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) {
+    do throws(PostgresError) {
+      _ = try connection.query(
+        """
+        INSERT INTO \(home.schema).owners VALUES ($1, 0, '', clock_timestamp() + \(operatorsInterval))
+        ON CONFLICT (partition) DO UPDATE SET quiet = excluded.quiet
+        """, [.int(Int64(partition))], within: home.patience)
+    } catch {
+      if error.isLost { throw error }
+    }
   }
 
   // MARK: The owner
@@ -163,7 +185,7 @@ struct PostgresLine {
         INSERT INTO \(home).brokers AS b VALUES (\(name), clock_timestamp())
         ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()
         WHERE b.seen < clock_timestamp() - interval '700 milliseconds';
-        INSERT INTO \(home).owners AS o VALUES (\(decision.partition), \(epoch), \(name), '-infinity')
+        INSERT INTO \(home).owners AS o VALUES (\(decision.partition), \(epoch), \(name), 'epoch')
         ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, broker = excluded.broker
         WHERE o.epoch <> excluded.epoch;
         """, within: patience)

@@ -37,6 +37,8 @@ final class PostgresSession {
   /// milliseconds: it answers nothing meanwhile.
   private static let askWait: Int64 = 300
   private static let askPatience: Int64 = 3000
+  /// In milliseconds.
+  private static let complaintInterval: Int64 = 60_000
 
   private enum State {
     case owning
@@ -67,6 +69,8 @@ final class PostgresSession {
   private var line: PostgresLine?
   /// When they were told last, and of which lease; nil: never.
   private var told: (at: Int64, epoch: Int64)?
+  /// When it was last logged that they could not be told; nil: never.
+  private var complained: Int64?
   /// Asked while a connection cannot be had: whether it is worth trying on. The first argument: how long it has been
   /// tried, in seconds; the second: why it could not be had.
   var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
@@ -290,6 +294,13 @@ final class PostgresSession {
     return max(0, (told?.at).map { $0 + PostgresLine.beat - now } ?? 0)
   }
 
+  /// Once in a while, since it is tried again and again.
+  private func complain(_ error: PostgresError) {
+    if let complained, now - complained < Self.complaintInterval { return }
+    complained = now
+    logger.warning("other brokers could not be told of this one: \(error)")
+  }
+
   /// Tells other brokers that this one has the lease, where it is time to and there is a connection.
   func beat() {
     guard untilBeat == 0, let line else { return }
@@ -301,7 +312,7 @@ final class PostgresSession {
       try line.tell(connection, epoch: taken.epoch, isTaken: isTaken)
       told?.epoch = taken.epoch
     } catch {
-      logger.debug("other brokers could not be told of this one: \(error)")
+      complain(error)
       if error.isLost { close() }
     }
   }
