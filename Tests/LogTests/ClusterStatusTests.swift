@@ -56,8 +56,8 @@ struct ClusterStatusTests {
     (options.owner, options.brokerName) = ("standing", "bob")
     let standing = StandingBroker(options, partitions: 3)
     defer { standing.stop() }
-    try subject.query("INSERT INTO outbox (channel, data) VALUES ('a', '1'), ('b', '2')")
-    try other.query("INSERT INTO \(options.schema)_p2.outbox (channel, data) VALUES ('c', '3')")
+    try subject.query("INSERT INTO outbox (channel, data, options) VALUES ('a', '1', '{}'), ('b', '2', '{}')")
+    try other.query("INSERT INTO \(options.schema)_p2.outbox (channel, data, options) VALUES ('c', '3', '{}')")
     try eventually {
       let status = try self.status(subject)
       return status.partitions[0].waiting == ["standing, process 0"]

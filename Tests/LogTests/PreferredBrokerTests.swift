@@ -136,8 +136,9 @@ struct PreferredBrokerTests {
     proxy.set(.paused)
     try eventually { try owners(connection, schema, partitions: many) == ["broker-1", "broker-1"] }
     proxy.set(.open)
-    try eventually { try owners(connection, schema, partitions: many) == [preferred, "broker-1"] }
+    // It stands in line again once its channels are let go.
     _ = try first.news { $0.contains(.regained) }
+    #expect(try owners(connection, schema, partitions: many) == [preferred, "broker-1"])
     first.store.close()
   }
 
