@@ -11,10 +11,10 @@ struct LeaseLineTests {
 
   private func view(
     epoch: Int64 = 1, owner: String? = "broker-1", isRenewed: Bool = true, standing: Set<String> = [],
-    live: Set<String>? = nil, sinceMove: Int64? = nil, untilAllowed: Int64 = 0
+    live: Set<String>? = nil, untilAllowed: Int64 = 0
   ) -> LeaseLine.View {
     LeaseLine.View(
-      epoch: epoch, owner: owner, isRenewed: isRenewed, standing: standing, live: live ?? names, sinceMove: sinceMove,
+      epoch: epoch, owner: owner, isRenewed: isRenewed, standing: standing, live: live ?? names,
       untilAllowed: untilAllowed)
   }
 
@@ -83,7 +83,7 @@ struct LeaseLineTests {
   )
   func restraint() {
     let views = [
-      view(owner: nil), view(isRenewed: false), view(owner: "broker-3"), view(sinceMove: 999), view(untilAllowed: 1),
+      view(owner: nil), view(isRenewed: false), view(owner: "broker-3"), view(untilAllowed: 1),
     ]
     for view in views {
       var line = line()
@@ -97,7 +97,7 @@ struct LeaseLineTests {
     }
     var line = line()
     _ = line.look(view(), now: 0)
-    #expect(line.look(view(sinceMove: 1000, untilAllowed: -5), now: 1000) == .ask(epoch: 1))
+    #expect(line.look(view(untilAllowed: -5), now: 1000) == .ask(epoch: 1))
   }
 
   @Test("Leases end where the weights say, whoever follows when one is handed over, and rest there", arguments: 0..<8)

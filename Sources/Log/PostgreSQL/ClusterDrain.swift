@@ -60,6 +60,8 @@ public enum ClusterDrain {
 
   /// Between two looks whether it is done, in microseconds.
   private static let pause: UInt32 = 20_000
+  /// How long it is looked for somebody in line, in seconds.
+  private static let lookPatience = 1.0
 
   /// Asks the owner, and waits until another broker has it; one partition after the other. It stays there for five
   /// minutes, whoever is preferred (``LeaseLine``).
@@ -112,7 +114,13 @@ public enum ClusterDrain {
   ) throws -> Outcome {
     let (connection, wait) = (reader.connection, reader.home.patience)
     let told = reader.count == 1 ? nil : number
-    let status = try reader.partition(number)
+    var status = try reader.partition(number)
+    // Whoever stands in line without a name is out of the queue now and then, to look how the owner is.
+    let looksUntil = DispatchTime.now() + lookPatience
+    while status.isKept, status.waiting.isEmpty, !alone, DispatchTime.now() < looksUntil {
+      usleep(pause)
+      status = try reader.partition(number)
+    }
     guard let owner = status.owner, status.isKept else { throw Fault.noOwner(partition: told) }
     if status.waiting.isEmpty, !alone { throw Fault.nobodyInLine(owner: owner.name, partition: told) }
     try PostgresLine.leave(number, connection, reader.home)

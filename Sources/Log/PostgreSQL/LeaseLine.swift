@@ -22,9 +22,7 @@ struct LeaseLine: Equatable {
     var standing: Set<String>
     /// Names of brokers that live, whatever they have or wait for.
     var live: Set<String>
-    /// Since a lease of any partition was taken or asked for; nil: nothing is known of one.
-    var sinceMove: Int64?
-    /// Until the lease of this partition may be asked for; 0 or less: now.
+    /// Until the lease of this partition may be asked for, and any partition's; 0 or less: now.
     var untilAllowed: Int64
   }
 
@@ -43,8 +41,11 @@ struct LeaseLine: Equatable {
 
   /// How long it has to be first before it asks: whoever starts anew sees the others by then.
   static let patience: Int64 = 1000
-  /// Between two moves of leases, whichever partitions': a broker that comes back gets them one by one.
+  /// How long no lease is asked for after one was taken, whichever partition's: a broker that comes back gets them one
+  /// by one.
   static let betweenMoves: Int64 = 1000
+  /// How long one that was asked for has to be taken, before another one is asked for all the same.
+  static let movePatience: Int64 = 5000
   /// Between two times that one process asks, and that the lease of one partition is asked for.
   static let betweenAsks: Int64 = 10_000
 
@@ -87,6 +88,6 @@ struct LeaseLine: Equatable {
 
   private func isAllowed(_ view: View, now: Int64) -> Bool {
     if let asked, now - asked < Self.betweenAsks { return false }
-    return view.untilAllowed <= 0 && view.sinceMove.map { $0 >= Self.betweenMoves } ?? true
+    return view.untilAllowed <= 0
   }
 }

@@ -59,8 +59,8 @@ struct PostgresLine {
       broker text NOT NULL,
       quiet timestamptz NOT NULL -- until then nobody asks for the lease
     );
-    -- When a lease of any partition was last taken or asked for.
-    CREATE UNLOGGED TABLE \(home).moves (one boolean PRIMARY KEY, moved timestamptz NOT NULL);
+    -- Until when no lease is asked for, since one was taken, or was asked for and is about to be.
+    CREATE UNLOGGED TABLE \(home).moves (one boolean PRIMARY KEY, quiet timestamptz NOT NULL);
     """
   }
 
@@ -106,8 +106,8 @@ struct PostgresLine {
       )
       SELECT s.epoch, CASE WHEN s.owner <> '' AND o.epoch = s.epoch THEN o.broker ELSE '' END,
         s.expires > clock_timestamp(),
-        (SELECT (extract(epoch FROM clock_timestamp() - moved) * 1000)::bigint FROM \(home).moves),
-        coalesce((extract(epoch FROM o.quiet - clock_timestamp()) * 1000)::bigint, 0),
+        coalesce(ceil(extract(epoch FROM
+          greatest(o.quiet, (SELECT quiet FROM \(home).moves)) - clock_timestamp()) * 1000)::bigint, 0),
         n.name, n.stands
       FROM shards AS s LEFT JOIN \(home).owners AS o ON o.partition = $1 LEFT JOIN names AS n ON true
       WHERE s.shard = 0
@@ -115,9 +115,9 @@ struct PostgresLine {
     let owner = rows.text(0, 1)
     var view = LeaseLine.View(
       epoch: rows.int(0, 0), owner: owner.isEmpty ? nil : owner, isRenewed: rows.bool(0, 2), standing: [], live: [],
-      sinceMove: rows.isNull(0, 3) ? nil : rows.int(0, 3), untilAllowed: rows.int(0, 4))
-    for row in 0..<rows.count where !rows.isNull(row, 5) {
-      if rows.bool(row, 6) { view.standing.insert(rows.text(row, 5)) } else { view.live.insert(rows.text(row, 5)) }
+      untilAllowed: rows.int(0, 3))
+    for row in 0..<rows.count where !rows.isNull(row, 4) {
+      if rows.bool(row, 5) { view.standing.insert(rows.text(row, 4)) } else { view.live.insert(rows.text(row, 4)) }
     }
     return view
   }
@@ -129,10 +129,9 @@ struct PostgresLine {
   private func ask(_ connection: Connection, epoch: Int64, of owner: String) throws(PostgresError) -> Bool {
     let granted = try connection.query(
       """
-      INSERT INTO \(home).moves AS m VALUES (true, clock_timestamp())
-      ON CONFLICT (one) DO UPDATE SET moved = clock_timestamp()
-      WHERE m.moved < clock_timestamp() - \(LeaseLine.betweenMoves) * interval '1 millisecond' RETURNING 1
-      """, within: patience)
+      INSERT INTO \(home).moves AS m VALUES (true, clock_timestamp() + $1 * interval '1 millisecond')
+      ON CONFLICT (one) DO UPDATE SET quiet = excluded.quiet WHERE m.quiet < clock_timestamp() RETURNING 1
+      """, [.int(LeaseLine.movePatience)], within: patience)
     if granted.count == 0 { return false }
     logger.notice(
       "this broker is preferred for the partition, and asks for its lease",
@@ -172,8 +171,9 @@ struct PostgresLine {
   func tell(_ connection: Connection, epoch: Int64, isTaken: Bool) throws(PostgresError) {
     let name = Self.literal(decision.name)
     let moves = """
-      INSERT INTO \(home).moves VALUES (true, clock_timestamp())
-      ON CONFLICT (one) DO UPDATE SET moved = excluded.moved;
+      INSERT INTO \(home).moves
+      VALUES (true, clock_timestamp() + \(LeaseLine.betweenMoves) * interval '1 millisecond')
+      ON CONFLICT (one) DO UPDATE SET quiet = excluded.quiet;
       DELETE FROM \(home).standing WHERE partition = \(decision.partition)
         AND (broker = \(name) OR seen < clock_timestamp() - interval '1 hour');
       DELETE FROM \(home).brokers WHERE seen < clock_timestamp() - interval '1 hour';
