@@ -18,9 +18,10 @@ struct ClusterStatusTests {
       $0.outboxMilliseconds = 0
     }
     let before = try status(first)
-    let owner = try #require(before.owner)
+    let owner = try #require(before.partitions.first?.owner)
+    #expect(before.partitions.count == 1 && owner.broker.isEmpty)
     #expect(owner.name == "one" && owner.epoch == 1 && owner.millisecondsLeft > 0 && owner.since.count > 15)
-    #expect(before.waiting.isEmpty && before.replicas.isEmpty && !before.isReadOnly)
+    #expect(before.partitions[0].waiting.isEmpty && before.replicas.isEmpty && !before.isReadOnly)
     #expect(before.outboxRows == 0 && before.refusedRows == 0)
     try first.query("SELECT publish('a', '1')")
     let (schema, done) = (first.schema, DispatchSemaphore(value: 0))
@@ -32,11 +33,43 @@ struct ClusterStatusTests {
       second?.store.close()
       done.signal()
     }
-    try eventually { try status(first).waiting == ["two"] }
+    try eventually { try status(first).partitions[0].waiting == ["two"] }
     #expect(try status(first).outboxRows == 1)
     first.store.close()
     done.wait()
-    #expect(try status(first).owner == nil)
+    #expect(try status(first).partitions[0].owner == nil)
+  }
+
+  @Test("Of a log that is shared out, each partition is told, also one that nobody has begun, and what waits in all")
+  func partitions() throws {
+    var options = PostgresStore.Options(
+      connection: try PostgresServer.shared().connection,
+      schema: "t" + UUID().uuidString.lowercased().filter { $0 != "-" })
+    options.outboxMilliseconds = 0
+    var home = options
+    (home.owner, home.brokerName, home.partitions) = ("one", "ann", 3)
+    let subject = try PostgresSubject(schema: options.schema) { $0 = home }
+    let other = try PostgresSubject(schema: options.schema) {
+      $0 = home
+      ($0.partition, $0.owner, $0.brokerName) = (2, "two", "")
+    }
+    (options.owner, options.brokerName) = ("standing", "bob")
+    let standing = StandingBroker(options, partitions: 3)
+    defer { standing.stop() }
+    try subject.query("INSERT INTO outbox (channel, data, options) VALUES ('a', '1', '{}'), ('b', '2', '{}')")
+    try other.query("INSERT INTO \(options.schema)_p2.outbox (channel, data, options) VALUES ('c', '3', '{}')")
+    try eventually {
+      let status = try self.status(subject)
+      return status.partitions[0].waiting == ["standing, process 0"]
+        && status.partitions[2].waiting == ["standing, process 2"] && status.partitions[0].owner?.broker == "ann"
+        && status.partitions[1].owner?.broker == "bob"
+    }
+    let status = try self.status(subject)
+    #expect(status.partitions.map { $0.owner?.name } == ["one", "standing, process 1", "two"])
+    #expect(status.partitions[2].owner?.broker == "" && status.partitions.allSatisfy(\.isKept))
+    #expect(status.outboxRows == 3 && status.refusedRows == 0)
+    other.store.close()
+    subject.store.close()
   }
 
   @Test("Standbys of the server are told, with how they are")

@@ -21,6 +21,16 @@ struct PostgresLease {
     case unconfirmed
   }
 
+  /// How somebody stands in line for the lease.
+  enum Place {
+    /// As all others do, of whom nothing is known.
+    case unordered
+    /// Before others, who are ``behind``.
+    case first
+    /// Takes the lease only where it is free, or where it has been over for a while and whoever is first did nothing.
+    case behind
+  }
+
   let epoch: Int64
   /// Random text, which tells the lease from another one of the same epoch (``LogMark``).
   let term: String
@@ -30,6 +40,9 @@ struct PostgresLease {
   /// How often a lock is tried that a session has which is being ended.
   private static let pause: UInt32 = 50_000
 
+  /// How long whoever is first in line has time to end the session of a lease that is over, in seconds.
+  private static let precedence = 2
+
   /// Leases that the database remembers.
   static let remembered = 1000
 
@@ -37,22 +50,26 @@ struct PostgresLease {
   ///
   /// - Parameters:
   ///   - known: an epoch that is known to be over. A database that has lost it must not give it out again.
+  ///   - place: where this broker stands in line.
   ///   - wait: how long to stand in line for the lock first, in milliseconds: whoever does has it in the moment in which
   ///     the owner's session ends.
   static func take(
     _ connection: Connection, of database: PostgresDatabase, owner: String, life: Int64, after known: Int64 = 0,
-    waiting wait: Int64 = 0
+    as place: Place = .unordered, waiting wait: Int64 = 0
   ) throws -> PostgresLease {
+    let grace = place == .behind ? precedence : 0
     let hasWaited = try wait > 0 && lock(connection, of: database, waiting: wait)
     let deadline = DispatchTime.now() + database.patience
-    while try !hasWaited && !lock(connection, of: database) {
+    while try !hasWaited && !lock(connection, of: database, as: place) {
       let rows = try connection.query(
-        "SELECT owner, to_char(expires, 'HH24:MI:SS TZ'), expires < clock_timestamp() FROM shards WHERE shard = 0",
-        within: database.patience)
+        """
+        SELECT owner, to_char(expires, 'HH24:MI:SS TZ'), expires < clock_timestamp() - \(grace) * interval '1 second'
+        FROM shards WHERE shard = 0
+        """, within: database.patience)
       let (holder, end) = (rows.text(0, 0), rows.text(0, 1))
       guard rows.bool(0, 2), DispatchTime.now() < deadline else { throw Fault.held(by: holder, until: end) }
       try endHolder(connection, of: database, ifOver: true)
-      usleep(pause)
+      if place != .first { usleep(pause) }
     }
     var random = SystemRandomNumberGenerator()
     let term = Epoch.random(using: &random)
@@ -98,6 +115,14 @@ struct PostgresLease {
     // lease anew finds out what (``LogMark``).
     if rows.int(0, 0) < former.seq { throw Fault.taken }
     return PostgresLease(epoch: epoch, term: former.term, seq: rows.int(0, 0))
+  }
+
+  /// Who is first does not leave the queue while the holder's session ends.
+  private static func lock(
+    _ connection: Connection, of database: PostgresDatabase, as place: Place
+  ) throws(PostgresError) -> Bool {
+    if place == .first { return try lock(connection, of: database, waiting: Int64(pause) / 1000) }
+    return try lock(connection, of: database)
   }
 
   private static func lock(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) -> Bool {

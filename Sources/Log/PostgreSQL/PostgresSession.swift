@@ -33,6 +33,12 @@ struct PostgresOutcome {
 final class PostgresSession {
   /// Between two attempts to connect, in seconds.
   static let pause = 0.1
+  /// How long a broker that lost the lease waits in line for one that it has asked for, at a time and in all, in
+  /// milliseconds: it answers nothing meanwhile.
+  private static let askWait: Int64 = 300
+  private static let askPatience: Int64 = 3000
+  /// In milliseconds.
+  private static let complaintInterval: Int64 = 60_000
 
   private enum State {
     case owning
@@ -59,11 +65,17 @@ final class PostgresSession {
   private(set) var mark: LogMark?
   /// When the last transaction that was committed was sent, in milliseconds of ``uptime``.
   private(set) var renewed: Int64
+  /// What other brokers are told of this one; nil: nothing.
+  private var line: PostgresLine?
+  /// When they were told last, and of which lease; nil: never.
+  private var told: (at: Int64, epoch: Int64)?
+  /// When it was last logged that they could not be told; nil: never.
+  private var complained: Int64?
   /// Asked while a connection cannot be had: whether it is worth trying on. The first argument: how long it has been
   /// tried, in seconds; the second: why it could not be had.
   var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
 
-  /// An operator wants another broker to have the log (``ClusterDrain``), as the fence has told.
+  /// Another broker is to have the log (``ClusterDrain``, ``LeaseLine``), as the fence has told.
   private(set) var isToHandOver = false
   var isFenced: Bool { state == .fenced }
   /// See ``LogStore/term``.
@@ -76,8 +88,10 @@ final class PostgresSession {
   ///   - begun: when the lease was asked for, in milliseconds of `uptime`.
   init(
     _ connection: Connection, _ taken: PostgresLease, of database: PostgresDatabase, folder: DataFolderLock?,
-    owner: String, life: Int64, begun: Int64, lease: LeaseClock, uptime: @escaping @Sendable () -> Int64, logger: Logger
+    owner: String, life: Int64, begun: Int64, lease: LeaseClock, line: PostgresLine? = nil,
+    uptime: @escaping @Sendable () -> Int64, logger: Logger
   ) {
+    self.line = line
     self.connection = connection
     self.database = database
     self.owner = owner
@@ -253,8 +267,12 @@ final class PostgresSession {
       let connection = try database.connect()
       // A newer broker may have had it in between, whose schema this one does not know.
       try database.prepare(connection)
+      let place = line?.stand(connection, now: begun) ?? .unordered
+      // Whoever has asked for the lease waits for it, or one that is behind could be faster.
+      let asked = line?.decision.asked.map { begun - $0 < Self.askPatience } ?? false
       let taken = try PostgresLease.take(
-        connection, of: database, owner: owner, life: life, after: self.taken.epoch)
+        connection, of: database, owner: owner, life: life, after: self.taken.epoch, as: place,
+        waiting: asked ? Self.askWait : 0)
       try database.migrate(connection)
       self.connection = connection
       (self.taken, renewed, state, isToHandOver) = (taken, begun, .owning, false)
@@ -267,4 +285,35 @@ final class PostgresSession {
 
   /// Lets go of a lease that was taken and cannot be used: it ends with the session.
   func giveBack() { fence() }
+
+  // MARK: Other brokers
+
+  /// Milliseconds until other brokers are to hear of this one; nil: nobody is told.
+  var untilBeat: Int64? {
+    guard line != nil, state == .owning else { return nil }
+    return max(0, (told?.at).map { $0 + PostgresLine.beat - now } ?? 0)
+  }
+
+  /// Once in a while, since it is tried again and again.
+  private func complain(_ error: PostgresError) {
+    if let complained, now - complained < Self.complaintInterval { return }
+    complained = now
+    logger.warning("other brokers could not be told of this one: \(error)")
+  }
+
+  /// Tells other brokers that this one has the lease, where it is time to and there is a connection.
+  func beat() {
+    guard untilBeat == 0, let line else { return }
+    let isTaken = told?.epoch != taken.epoch
+    // Only what was told counts as told, but a word that failed is not repeated at once.
+    told = (now, told?.epoch ?? 0)
+    guard let connection else { return }
+    do throws(PostgresError) {
+      try line.tell(connection, epoch: taken.epoch, isTaken: isTaken)
+      told?.epoch = taken.epoch
+    } catch {
+      complain(error)
+      if error.isLost { close() }
+    }
+  }
 }

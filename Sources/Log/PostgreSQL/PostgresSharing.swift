@@ -15,7 +15,7 @@ enum PostgresSharing {
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [key], within: home.patience) }
     if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
       try home.makeSchema(connection)
-      try connection.run(script: table(of: home.schema), within: home.patience)
+      try connection.run(script: tables(of: home.schema), within: home.patience)
     }
     let known = try count(connection, home)
     if known == options.partitions { return }
@@ -52,13 +52,19 @@ enum PostgresSharing {
   }
 
   /// Not a step of the schema's versions: brokers of all partitions need it, and only home's may take those.
-  private static func table(of home: String) -> String {
-    "CREATE TABLE \(home).sharing (partitions bigint NOT NULL); -- empty: 1"
+  private static func tables(of home: String) -> String {
+    """
+    CREATE TABLE \(home).sharing (partitions bigint NOT NULL); -- empty: 1
+    \(PostgresLine.tables(of: home))
+    """
   }
 
-  /// In how many partitions the log is shared. To be asked after ``check(_:_:)``.
-  private static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
-    Int(
+  /// In how many partitions the log is shared.
+  static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
+    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
+      return 1
+    }
+    return Int(
       try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home.schema).sharing", within: home.patience)
         .int(0, 0))
   }

@@ -25,6 +25,10 @@ public final class PostgresStore: TailedStore {
     /// ``schema`` names.
     public var partition = Partitioning.home
     public var partitions = 1
+    /// What all processes of this broker, one for each partition, are called among those of the log, also after they were
+    /// started again. By the names it is decided which broker is preferred for which partition (``LeaseLine``), and
+    /// ``onDrain`` is called where another one is. Empty: nobody is preferred to this one, nor it to anybody.
+    public var brokerName = ""
     /// Namespaces whose channels are all at home, and those whose channels are where the channels are that they follow;
     /// the empty name: channels without a namespace. Backends publish by them in transactions of their own.
     public var pinnedNamespaces: Set<String> = []
@@ -57,7 +61,8 @@ public final class PostgresStore: TailedStore {
     /// How often it is looked for publications that backends have committed (``OutboxReader``), in milliseconds; 0:
     /// never.
     public var outboxMilliseconds: Int64 = 2
-    /// Called once, on the writer thread, when an operator wants another broker to have the log (``ClusterDrain``).
+    /// Called once, on the writer thread, when another broker is to have the log: an operator wants it
+    /// (``ClusterDrain``), or that one is preferred (``LeaseLine``).
     public var onDrain: @Sendable () -> Void = {}
     /// Milliseconds without an answer after which a connection is given up, and what was sent is in doubt.
     public var silenceMilliseconds = 3000
@@ -193,21 +198,24 @@ public final class PostgresStore: TailedStore {
     let deadline = options.uptime() + options.leaseWaitMilliseconds
     let known = folder?.mark?.epoch ?? 0
     var holder: String?
+    var line = try options.line(logger)
     while true {
       if options.isStopping() { throw PostgresStartError.stopped }
       if holder != nil { inLine() }
       let begun = options.uptime()
+      var place = PostgresLease.Place.unordered
       do {
         let open = try connection ?? self.connection(to: server, options)
         connection = open
+        place = line?.stand(open, now: begun) ?? .unordered
         let taken = try PostgresLease.take(
           open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
-          waiting: holder == nil ? 0 : Self.lineMilliseconds)
+          as: place, waiting: holder == nil || place == .behind ? 0 : Self.lineMilliseconds)
         try PostgresSharing.checkAgain(open, options)
         try server.migrate(open)
         return PostgresSession(
           open, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
-          begun: begun, lease: lease, uptime: options.uptime, logger: logger)
+          begun: begun, lease: lease, line: line, uptime: options.uptime, logger: logger)
       } catch PostgresLease.Fault.held(let owner, let until) {
         guard begun < deadline else { throw PostgresStartError.held(by: owner, until: until) }
         if holder != owner {
@@ -215,6 +223,7 @@ public final class PostgresStore: TailedStore {
             "another broker keeps the log: this one waits until that has ended", metadata: ["owner": "\(owner)"])
         }
         holder = owner
+        if place == .behind { Thread.sleep(forTimeInterval: Double(PostgresLine.pollMilliseconds) / 1000) }
       } catch let error where holder != nil && begun < deadline && isPassing(error) {
         connection?.close()
         connection = nil

@@ -52,7 +52,7 @@ final class PostgresWriter: @unchecked Sendable {
   private var randomness: any RandomNumberGenerator
   /// What the entries of the round did to accounts, to be told with their outcomes.
   private var quotaNews = QuotaNews()
-  /// Called once when an operator wants another broker to have the log (``ClusterDrain``).
+  /// Called once when another broker is to have the log (``PostgresStore/Options/onDrain``).
   private let onDrain: @Sendable () -> Void
   private var hasToldDrain = false
   /// A sweep that is not through: the time that it was asked for with, and when it goes on.
@@ -115,7 +115,8 @@ final class PostgresWriter: @unchecked Sendable {
     let idle = max(0, session.renewed + session.renewal - session.now)
     let renewal = DispatchTime.now() + .milliseconds(Int(idle))
     let stranding: DispatchTime? = stranded.isEmpty && endings.isEmpty ? nil : .now() + .seconds(1)
-    return [renewal, stranding, sweep?.next].compactMap { $0 }.min() ?? renewal
+    let beat = session.untilBeat.map { DispatchTime.now() + .milliseconds(Int($0)) }
+    return [renewal, stranding, sweep?.next, beat].compactMap { $0 }.min() ?? renewal
   }
 
   private func round(_ work: [WriterWork]) {
@@ -143,6 +144,7 @@ final class PostgresWriter: @unchecked Sendable {
     if !endings.isEmpty { endOutboxRows() }
     if let sweep, sweep.next <= .now() { self.sweep(sweep.now) }
     if session.now - session.renewed >= session.renewal { _ = commit([PostgresCall("fence")]) }
+    session.beat()
     if session.isToHandOver, !hasToldDrain {
       hasToldDrain = true
       onDrain()

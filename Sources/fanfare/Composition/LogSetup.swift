@@ -49,7 +49,7 @@ enum LogSetup {
       var options = serverOptions(for: settings, clock: clock)
       options.isStopping = { [flag = signals.flag] in flag.isRaised }
       options.onDrain = {
-        logger.notice("an operator wants another broker to have the log: this one ends (fanfare cluster drain)")
+        logger.notice("another broker is to have the log, which is preferred or an operator wants: this one ends")
         kill(getpid(), SIGTERM)
       }
       try beforehand { [options] in try PostgresStore.scan(options) }
@@ -85,9 +85,13 @@ enum LogSetup {
     try ClusterStatus.read(operatorOptions(for: settings, as: "cluster status"))
   }
 
-  /// Has the broker that has the log hand it over.
-  static func drain(for settings: Settings, within patience: Int64, alone: Bool) throws -> ClusterDrain.Outcome {
-    try ClusterDrain.perform(operatorOptions(for: settings, as: "cluster drain"), within: patience, alone: alone)
+  /// Has brokers hand over what they have of the log.
+  static func drain(
+    for settings: Settings, _ target: ClusterDrain.Target, within patience: Int64, alone: Bool,
+    done: (ClusterDrain.Outcome) -> Void
+  ) throws {
+    try ClusterDrain.perform(
+      operatorOptions(for: settings, as: "cluster drain"), target, within: patience, alone: alone, done: done)
   }
 
   private static func operatorOptions(for settings: Settings, as name: String) throws -> PostgresStore.Options {
