@@ -5,6 +5,9 @@ import PostgreSQL
 struct PostgresDatabase: Sendable {
   let parameters: ConnectionParameters
   let schema: String
+  /// Home's schema, where the number of partitions stands, and which one this was opened for (``PostgresSharing``).
+  let home: String
+  let partitions: Int
   /// How long a server may be silent before a connection is given up, in seconds.
   let patience: Double
 

@@ -16,19 +16,25 @@ enum PostgresSharing {
     let key = Parameter.int(home.lockKey("sharing"))
     _ = try connection.query("SELECT pg_advisory_lock($1)", [key], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [key], within: home.patience) }
-    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      // Without this question a user who may not make schemas could not begin in one that is there.
-      let isThere = try connection.query(
-        "SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(home.schema)], within: home.patience)
-      let schema = isThere.count > 0 ? "" : "CREATE SCHEMA \(home.schema);"
-      try connection.run(script: schema + tables(of: home.schema), within: home.patience)
-    }
+    try makeTables(connection, home)
     let known = try count(connection, home)
     if known == partitions { return }
     guard known == 1, try isEmpty(connection, home) else {
       throw PostgresStartError.otherPartitions(inLog: known, configured: partitions)
     }
     try record(partitions, connection, home)
+  }
+
+  /// Makes what is of all partitions, where it is missing. Whoever asks has the lock.
+  static func makeTables(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) {
+    guard
+      try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0)
+    else { return }
+    // Without this question a user who may not make schemas could not begin in one that is there.
+    let isThere = try connection.query(
+      "SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(home.schema)], within: home.patience)
+    let schema = isThere.count > 0 ? "" : "CREATE SCHEMA \(home.schema);"
+    try connection.run(script: schema + tables(of: home.schema), within: home.patience)
   }
 
   /// Not a step of the schema's versions: brokers of all partitions need it, and only home's may take those.
@@ -42,12 +48,26 @@ enum PostgresSharing {
 
   /// In how many partitions the log is shared.
   static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
-    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      return 1
-    }
+    try count(connection, of: home.schema, within: home.patience)
+  }
+
+  private static func count(
+    _ connection: Connection, of home: String, within patience: Double
+  ) throws(PostgresError) -> Int {
+    if try connection.query("SELECT to_regclass('\(home).sharing') IS NULL", within: patience).bool(0, 0) { return 1 }
     return Int(
-      try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home.schema).sharing", within: home.patience)
-        .int(0, 0))
+      try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home).sharing", within: patience).int(0, 0))
+  }
+
+  /// Holds the number against that of a broker which has just taken a lease: it may have changed while the broker stood
+  /// in line, or was paused, and does not as long as there is a lease (``ClusterPartitioning``).
+  ///
+  /// - Throws: ``PostgresStartError/otherPartitions(inLog:configured:)``.
+  static func confirm(_ connection: Connection, _ database: PostgresDatabase) throws {
+    let known = try count(connection, of: database.home, within: database.patience)
+    if known != database.partitions {
+      throw PostgresStartError.otherPartitions(inLog: known, configured: database.partitions)
+    }
   }
 
   static func record(_ partitions: Int, _ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) {
@@ -126,12 +146,19 @@ enum PostgresSharing {
       IF NOT is_following THEN RETURN 0; END IF;
       RETURN slot_of(its_name) * many / \(PostgresSchema.shardCount);
     END $$;
+    -- While the log is shared out anew, whoever publishes waits (PartitionMove), and then sees the new number. In a
+    -- transaction that goes on seeing the old one, the second statement fails as one that was overtaken.
     CREATE FUNCTION put_into_outbox(its_channel text, its_data bytea, its_options jsonb) RETURNS bigint
     LANGUAGE plpgsql AS $$
     DECLARE
       its_id bigint;
-      its_partition bigint := partition_of(its_channel);
+      its_partition bigint;
     BEGIN
+      LOCK TABLE sharing IN ACCESS SHARE MODE;
+      IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM 1 FROM sharing FOR KEY SHARE;
+      END IF;
+      its_partition := partition_of(its_channel);
       IF its_partition = 0 THEN
         INSERT INTO outbox (channel, data, options) VALUES (its_channel, its_data, its_options) RETURNING id INTO its_id;
       ELSE

@@ -91,8 +91,8 @@ public final class PostgresStore: TailedStore {
       parameters.silenceMilliseconds = silenceMilliseconds
       parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
       return PostgresDatabase(
-        parameters: parameters, schema: PostgresSharing.schema(schema, of: partition),
-        patience: Double(silenceMilliseconds) / 1000)
+        parameters: parameters, schema: PostgresSharing.schema(schema, of: partition), home: schema,
+        partitions: partitions, patience: Double(silenceMilliseconds) / 1000)
     }
   }
 
@@ -198,6 +198,7 @@ public final class PostgresStore: TailedStore {
         let taken = try PostgresLease.take(
           open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
           waiting: holder == nil ? 0 : Self.lineMilliseconds)
+        try PostgresSharing.confirm(open, server)
         try server.migrate(open)
         return PostgresSession(
           open, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,
