@@ -283,9 +283,10 @@ struct PartitionMove {
     let sequences = try partitions.indices.map { partition throws(PostgresError) in
       try ask("SELECT pg_get_serial_sequence('\(schema(partition)).outbox', 'id')").text(0, 0)
     }
-    let highest = try sequences.map { sequence throws(PostgresError) in
-      try ask("SELECT last_value FROM \(sequence)").int(0, 0)
-    }.max() ?? 1
+    let highest =
+      try sequences.map { sequence throws(PostgresError) in
+        try ask("SELECT last_value FROM \(sequence)").int(0, 0)
+      }.max() ?? 1
     for sequence in sequences { try ask("SELECT setval('\(sequence)', \(highest))") }
   }
 

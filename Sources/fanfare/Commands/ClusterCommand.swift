@@ -7,7 +7,7 @@ import Wire
 struct ClusterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cluster", abstract: "Look at brokers that share a log in PostgreSQL, and have one hand it over.",
-    subcommands: [Status.self, Drain.self])
+    subcommands: [Status.self, Drain.self, Partition.self])
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -91,6 +91,15 @@ enum LogSetup {
     try ClusterDrain.perform(operatorOptions(for: settings, as: "cluster drain"), within: patience, alone: alone)
   }
 
+  /// Shares the log out in another number of partitions.
+  static func partition(for settings: Settings, in count: Int) throws -> ClusterPartitioning.Outcome {
+    let options = try operatorOptions(for: settings, as: "cluster partition")
+    let partitioning = Partitioning(count: count, namespaces: AppSetup.namespaces(for: settings))
+    return try ClusterPartitioning.perform(options, to: count, webhooks: Set(settings.webhooks.map(\.name))) {
+      partitioning.partition(of: $0)
+    }
+  }
+
   private static func operatorOptions(for settings: Settings, as name: String) throws -> PostgresStore.Options {
     guard settings.log.engine == .postgres else {
       throw Complaint(
