@@ -89,12 +89,17 @@ struct PartitioningRefusalTests {
       """
       SELECT pg_terminate_backend(pid) FROM \(scene.schema(0)).shards WHERE pid <> 0
       """)
-    try eventually { (try? scene.share(2)) != nil }
+    try scene.share(2)
     let rows = try scene.rows()
     proxy.set(.open)
-    broker.append(name, epoch: position.epoch, offset: position.offset + 1, durability: .durable)
-    try broker.completions.wait(for: 1)
-    #expect(broker.completions.all.last?.error == .fenced)
+    let outcome = broker.append(name, epoch: position.epoch, offset: position.offset + 1, durability: .durable)
+    if outcome == .pending {
+      try broker.completions.wait(for: 1)
+      #expect(broker.completions.all.last?.error == .fenced)
+    } else {
+      #expect(outcome == .refused(.fenced))
+    }
+    _ = try broker.news { $0.contains(.lost) }
     try eventually { lines.all.contains { $0.hasPrefix("critical") && $0.contains("shared in 2 partitions") } }
     broker.store.close()
     #expect(try scene.rows() == rows)

@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import PostgreSQL
 public import Wire
 
@@ -82,6 +84,10 @@ public enum ClusterPartitioning {
   /// How long it is waited for a broker that is just beginning, and for transactions of backends, in milliseconds.
   private static let beginningPatience = 5000
   static let transactionPatience = 60_000
+  /// The server ends the session of a broker that has just been stopped a moment after that, in milliseconds.
+  private static let endingPatience = 2000
+  /// Between two looks whether it has, in microseconds.
+  private static let pause: UInt32 = 20_000
   /// A lease as long as the work may take. Nobody waits for its end: it goes with the session.
   private static let leaseMilliseconds: Int64 = 7 * 86_400_000
   /// No statement takes longer: the time to move all rows is not limited.
@@ -150,10 +156,14 @@ public enum ClusterPartitioning {
   private static func takeLeases(
     _ connection: Connection, _ partitions: [PostgresDatabase], as owner: String
   ) throws {
+    let deadline = DispatchTime.now() + .milliseconds(endingPatience)
     for (number, partition) in partitions.enumerated() {
-      let key = partition.lockKey("lease")
-      guard try connection.query("SELECT pg_try_advisory_lock($1)", [.int(key)]).bool(0, 0) else {
-        throw Fault.held(partition: number, owner: try Self.owner(of: partition, connection))
+      let key = Parameter.int(partition.lockKey("lease"))
+      while try !connection.query("SELECT pg_try_advisory_lock($1)", [key]).bool(0, 0) {
+        guard DispatchTime.now() < deadline else {
+          throw Fault.held(partition: number, owner: try Self.owner(of: partition, connection))
+        }
+        usleep(pause)
       }
     }
     for (number, partition) in partitions.enumerated() {
