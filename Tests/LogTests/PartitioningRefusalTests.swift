@@ -178,7 +178,7 @@ struct PartitioningRefusalTests {
     let fault = Fault.waitingEvents(webhook: "orders", events: 1, partition: 2, partitions: 3)
     try expect(fault, of: scene, to: 2)
     try expect(fault, of: scene, to: 4)
-    for part in ["1 events of the webhook orders", "partition 2", "cluster.partitions 3"] {
+    for part in ["the webhook orders has 1 event still", "partition 2", "cluster.partitions 3"] {
       #expect("\(fault)".contains(part))
     }
     // Nobody sends what is not configured any more: it stays, for when there is such a webhook again.

@@ -56,13 +56,14 @@ public enum ClusterPartitioning {
         """
       case .waitingEvents(let webhook, let events, let partition, let partitions):
         """
-        \(events) events of the webhook \(webhook) wait in partition \(partition), and would not be sent in order any more: \
-        start brokers with cluster.partitions \(partitions) until fanfare webhooks says that none wait
+        the webhook \(webhook) has \(events) event\(events == 1 ? "" : "s") still to send from partition \(partition), \
+        which would be sent too late, or never: start brokers with cluster.partitions \(partitions) until fanfare webhooks \
+        says that none wait
         """
       case .deletionsUnderWay(let count, let partition, let partitions):
         """
-        \(count) deletions of users' data are under way in partition \(partition), and would miss channels that move: start \
-        brokers with cluster.partitions \(partitions) until they are done
+        partition \(partition) has \(count) deletion\(count == 1 ? "" : "s") of users' data under way, which would miss \
+        channels that move: start brokers with cluster.partitions \(partitions) until that is done
         """
       case .doubled(let channel, let partitions):
         """

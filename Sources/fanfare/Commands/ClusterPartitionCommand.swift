@@ -44,7 +44,9 @@ extension ClusterCommand {
     }
 
     private func isConfirmed(_ place: String) -> Bool {
-      print("Share the log in \(place) out in \(count) partitions? All brokers must be stopped. [y/N] ", terminator: "")
+      print(
+        "Share the log in \(place) out in \(count) \(count == 1 ? "partition" : "partitions")? All brokers must be stopped. [y/N] ",
+        terminator: "")
       fflush(nil)
       return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
     }
@@ -53,14 +55,15 @@ extension ClusterCommand {
 
 extension ClusterPartitioning.Outcome {
   fileprivate var sentence: String {
-    let number =
-      from == to
-      ? "the log is shared in \(to) partitions as before"
-      : "the log is shared in \(to) partitions now, and was in \(from)"
-    var parts = [number, "\(movedChannels) channels and \(movedMessages) waiting publications of backends were moved"]
+    let number = "\(to) \(to == 1 ? "partition" : "partitions")"
+    let change = from == to ? "in \(number) as before" : "in \(number) now, and was in \(from)"
+    var parts = [
+      "the log is shared \(change)",
+      "channels that were moved: \(movedChannels); publications of backends that wait: \(movedMessages)",
+    ]
     if restingEvents > 0 {
       parts.append(
-        "\(restingEvents) events of webhooks rest in partitions that there are no more until there are again")
+        "events of webhooks that rest in partitions that there are no more, until there are again: \(restingEvents)")
     }
     return parts.joined(separator: "; ")
   }
