@@ -24,7 +24,7 @@ struct PreferredBrokerTests {
   /// Names of brokers by partition, as their leases say it.
   private func owners(_ connection: Connection, _ schema: String, partitions: Int) throws -> [String] {
     try (0..<partitions).map { partition in
-      let partition = PostgresSharing.schema(schema, of: partition)
+      let partition = PostgresStore.Options.schema(schema, of: partition)
       if try connection.query("SELECT to_regclass('\(partition).shards') IS NULL").bool(0, 0) { return "" }
       let rows = try connection.query("SELECT owner FROM \(partition).shards WHERE shard = 0")
       return String(rows.text(0, 0).prefix { $0 != "," })
@@ -33,7 +33,7 @@ struct PreferredBrokerTests {
 
   private func leases(_ connection: Connection, _ schema: String, partitions: Int) throws -> [Int64] {
     try (0..<partitions).map { partition in
-      try connection.query("SELECT epoch FROM \(PostgresSharing.schema(schema, of: partition)).shards").int(0, 0)
+      try connection.query("SELECT epoch FROM \(PostgresStore.Options.schema(schema, of: partition)).shards").int(0, 0)
     }
   }
 
@@ -81,7 +81,7 @@ struct PreferredBrokerTests {
     #expect(expected.count { $0 == "broker-3" } >= 2)
     try eventually { try owners(connection, schema, partitions: many) == expected }
     let union = (0..<many).filter { expected[$0] == "broker-3" }
-      .map { "SELECT taken FROM \(PostgresSharing.schema(schema, of: $0)).leases WHERE owner LIKE 'broker-3%'" }
+      .map { "SELECT taken FROM \(PostgresStore.Options.schema(schema, of: $0)).leases WHERE owner LIKE 'broker-3%'" }
       .joined(separator: " UNION ALL ")
     // No lease is asked for within a second after the one before it was taken.
     let rows = try connection.query(

@@ -78,14 +78,7 @@ struct ClusterReader {
 
   /// Who waits in the lock's queue, and who has told that it stands in line.
   private func waiting(for partition: Int, besides owner: String?) throws(PostgresError) -> [String] {
-    let its = PostgresDatabase(parameters: home.parameters, schema: schema(of: partition), patience: home.patience)
-    let key = UInt64(bitPattern: its.lockKey("lease"))
-    let queue = try ask(
-      """
-      SELECT coalesce(a.application_name, '') FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-      WHERE l.locktype = 'advisory' AND NOT l.granted AND l.objsubid = 1 AND l.classid::bigint = $1
-        AND l.objid::bigint = $2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF))])
+    let queue = try PostgresLease.queue(connection, of: home.partition(schema: schema(of: partition)))
     var names: Set<String> = []
     if hasNames {
       let standing = try ask(
@@ -95,11 +88,8 @@ struct ClusterReader {
         """, [.int(Int64(partition))])
       names = Set((0..<standing.count).map { standing.text($0, 0) }).subtracting(owner.map { [$0] } ?? [])
     }
-    for row in 0..<queue.count {
-      let name = PostgresStore.Options.owner(ofApplication: queue.text(row, 0))
-      // The server cuts an application's name.
-      if name.isEmpty || !names.contains(where: { $0.hasPrefix(name) }) { names.insert(name) }
-    }
+    // The server cuts an application's name.
+    for name in queue where name.isEmpty || !names.contains(where: { $0.hasPrefix(name) }) { names.insert(name) }
     return names.sorted()
   }
 

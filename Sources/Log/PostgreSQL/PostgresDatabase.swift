@@ -5,6 +5,9 @@ import PostgreSQL
 struct PostgresDatabase: Sendable {
   let parameters: ConnectionParameters
   let schema: String
+  /// Home's schema, where the number of partitions stands, and which one this was opened for (``PostgresSharing``).
+  let home: String
+  let partitions: Int
   /// How long a server may be silent before a connection is given up, in seconds.
   let patience: Double
 
@@ -34,6 +37,11 @@ struct PostgresDatabase: Sendable {
         SET tcp_keepalives_count TO 3;
         """, within: patience)
     return connection
+  }
+
+  /// The same database, and another partition's schema.
+  func partition(schema: String) -> PostgresDatabase {
+    PostgresDatabase(parameters: parameters, schema: schema, home: home, partitions: partitions, patience: patience)
   }
 
   /// Has names looked up in the log's schema from now on, on a connection of another one.

@@ -117,6 +117,20 @@ struct PostgresLease {
     return PostgresLease(epoch: epoch, term: former.term, seq: rows.int(0, 0))
   }
 
+  /// Brokers that wait for the lock, as far as the server's list of connections names them, and the user may see it; else
+  /// an empty name.
+  static func queue(_ connection: Connection, of database: PostgresDatabase) throws(PostgresError) -> [String] {
+    let key = UInt64(bitPattern: database.lockKey("lease"))
+    let rows = try connection.query(
+      """
+      SELECT coalesce(a.application_name, '') FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+      WHERE l.locktype = 'advisory' AND NOT l.granted AND l.objsubid = 1 AND l.classid::bigint = $1
+        AND l.objid::bigint = $2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      ORDER BY 1
+      """, [.int(Int64(key >> 32)), .int(Int64(key & 0xFFFF_FFFF))], within: database.patience)
+    return (0..<rows.count).map { PostgresStore.Options.owner(ofApplication: rows.text($0, 0)) }
+  }
+
   /// Who is first does not leave the queue while the holder's session ends.
   private static func lock(
     _ connection: Connection, of database: PostgresDatabase, as place: Place

@@ -75,6 +75,9 @@ final class PostgresSession {
   /// tried, in seconds; the second: why it could not be had.
   var isWaiting: (Double, PostgresError) -> Bool = { seconds, _ in seconds < 10 }
 
+  /// Why the lease cannot be taken again, although nobody has it, stands in the logs.
+  private var hasToldWhy = false
+
   /// Another broker is to have the log (``ClusterDrain``, ``LeaseLine``), as the fence has told.
   private(set) var isToHandOver = false
   var isFenced: Bool { state == .fenced }
@@ -273,11 +276,17 @@ final class PostgresSession {
       let taken = try PostgresLease.take(
         connection, of: database, owner: owner, life: life, after: self.taken.epoch, as: place,
         waiting: asked ? Self.askWait : 0)
+      try PostgresSharing.confirm(connection, database)
       try database.migrate(connection)
       self.connection = connection
       (self.taken, renewed, state, isToHandOver) = (taken, begun, .owning, false)
       lease.extend(to: begun + life - margin)
       return true
+    } catch let error as PostgresStartError {
+      // Tried again and again, and told once.
+      if !hasToldWhy { logger.critical("\(error)") }
+      hasToldWhy = true
+      return false
     } catch {
       return false
     }

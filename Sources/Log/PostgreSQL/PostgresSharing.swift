@@ -13,10 +13,7 @@ enum PostgresSharing {
     let key = Parameter.int(home.lockKey("sharing"))
     _ = try connection.query("SELECT pg_advisory_lock($1)", [key], within: 60)
     defer { _ = try? connection.query("SELECT pg_advisory_unlock($1)", [key], within: home.patience) }
-    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      try home.makeSchema(connection)
-      try connection.run(script: tables(of: home.schema), within: home.patience)
-    }
+    try makeTables(connection, home)
     let known = try count(connection, home)
     if known == options.partitions { return }
     // A broker that has all channels for itself has the lease of home, or is about to take it and looks again then.
@@ -43,12 +40,13 @@ enum PostgresSharing {
     try options.server().enter(connection)
   }
 
-  /// Looks again once the lease is taken: the number may have been written down since.
-  static func checkAgain(_ connection: Connection, _ options: PostgresStore.Options) throws {
-    let known = try count(connection, try options.server(of: Partitioning.home))
-    if known != options.partitions {
-      throw PostgresStartError.otherPartitions(inLog: known, configured: options.partitions)
-    }
+  /// Makes what is of all partitions, where it is missing. Whoever asks has the lock.
+  static func makeTables(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) {
+    guard
+      try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0)
+    else { return }
+    try home.makeSchema(connection)
+    try connection.run(script: tables(of: home.schema), within: home.patience)
   }
 
   /// Not a step of the schema's versions: brokers of all partitions need it, and only home's may take those.
@@ -61,15 +59,29 @@ enum PostgresSharing {
 
   /// In how many partitions the log is shared.
   static func count(_ connection: Connection, _ home: PostgresDatabase) throws(PostgresError) -> Int {
-    if try connection.query("SELECT to_regclass('\(home.schema).sharing') IS NULL", within: home.patience).bool(0, 0) {
-      return 1
-    }
-    return Int(
-      try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home.schema).sharing", within: home.patience)
-        .int(0, 0))
+    try count(connection, of: home.schema, within: home.patience)
   }
 
-  private static func record(_ partitions: Int, _ connection: Connection, _ home: PostgresDatabase)
+  private static func count(
+    _ connection: Connection, of home: String, within patience: Double
+  ) throws(PostgresError) -> Int {
+    if try connection.query("SELECT to_regclass('\(home).sharing') IS NULL", within: patience).bool(0, 0) { return 1 }
+    return Int(
+      try connection.query("SELECT coalesce(max(partitions), 1) FROM \(home).sharing", within: patience).int(0, 0))
+  }
+
+  /// Holds the number against that of a broker which has just taken a lease: it may have changed while the broker stood
+  /// in line, or was paused, and does not as long as there is a lease (``ClusterPartitioning``).
+  ///
+  /// - Throws: ``PostgresStartError/otherPartitions(inLog:configured:)``.
+  static func confirm(_ connection: Connection, _ database: PostgresDatabase) throws {
+    let known = try count(connection, of: database.home, within: database.patience)
+    if known != database.partitions {
+      throw PostgresStartError.otherPartitions(inLog: known, configured: database.partitions)
+    }
+  }
+
+  static func record(_ partitions: Int, _ connection: Connection, _ home: PostgresDatabase)
     throws(PostgresError)
   {
     try connection.run(
@@ -102,11 +114,20 @@ enum PostgresSharing {
     for namespace in changed.sorted() where try holds(namespace, options, by: ask) {
       throw PostgresStartError.displaced(namespace: namespace, partitions: options.partitions)
     }
+    try record(namespacesOf: options, by: ask)
+  }
+
+  static func record(
+    namespacesOf options: PostgresStore.Options, by ask: (String, [Parameter]) throws -> Rows
+  ) throws {
+    let following = options.followingNamespaces
+    let rows = options.pinnedNamespaces.union(following).sorted()
+    let table = "\(options.schema).pinned"
     _ = try ask(
       """
       WITH given AS (SELECT * FROM unnest($1, $2) AS g (namespace, follows)),
-        gone AS (DELETE FROM pinned WHERE NOT namespace = ANY ($1))
-      INSERT INTO pinned SELECT * FROM given
+        gone AS (DELETE FROM \(table) WHERE NOT namespace = ANY ($1))
+      INSERT INTO \(table) SELECT * FROM given
       ON CONFLICT (namespace) DO UPDATE SET follows = excluded.follows
       """, [.texts(rows), .bools(rows.map { following.contains($0) })])
   }
@@ -177,12 +198,18 @@ enum PostgresSharing {
       IF NOT is_following THEN RETURN 0; END IF;
       RETURN slot_of(its_name) * many / \(PostgresSchema.shardCount);
     END $$;
+    -- While the log is shared out anew, whoever publishes waits (PartitionMove), and then sees the new number. In a
+    -- transaction that goes on seeing the old one, the second statement fails as one that was overtaken.
     CREATE FUNCTION put_into_outbox(its_channel text, its_data bytea, its_options jsonb) RETURNS bigint
     LANGUAGE plpgsql AS $$
     DECLARE
       its_id bigint;
       its_partition bigint;
     BEGIN
+      LOCK TABLE sharing IN ACCESS SHARE MODE;
+      IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM 1 FROM sharing FOR KEY SHARE;
+      END IF;
       its_partition := partition_of(its_channel);
       IF its_partition = 0 THEN
         INSERT INTO outbox (channel, data, options) VALUES (its_channel, its_data, its_options) RETURNING id INTO its_id;

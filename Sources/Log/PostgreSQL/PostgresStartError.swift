@@ -46,14 +46,15 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       "the tables in the schema \(schema) were made by a newer version of Fanfare; run that version, or a later one"
     case .otherPartitions(let inLog, let configured):
       """
-      the log is shared in \(inLog) partitions, and cluster.partitions is \(configured): set it to \(inLog) on all brokers and \
-      gateways, or give the log another schema (log.postgres.schema), where it begins anew
+      the log is shared in \(inLog) partition\(inLog == 1 ? "" : "s"), and cluster.partitions is \(configured): set it to \
+      \(inLog) on all brokers and gateways, or stop all brokers and run fanfare cluster partition \(configured)
       """
     case .displaced(let namespace, let partitions):
       """
       \(namespace.isEmpty ? "channels without a namespace are" : "the namespace \(namespace) is") placed in other partitions \
       than before, by what is set for it (an app, a quota for users, notifications, or that it follows channels), and the \
-      log, which is shared in \(partitions), holds such channels: set that back, or give new channels another namespace
+      log, which is shared in \(partitions), holds such channels: set that back, or stop all brokers and run fanfare \
+      cluster partition \(partitions), which moves them
       """
     case .held(let owner, let until):
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"

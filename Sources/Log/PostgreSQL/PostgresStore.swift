@@ -103,7 +103,7 @@ public final class PostgresStore: TailedStore {
       parameters.silenceMilliseconds = silenceMilliseconds
       parameters.connectTimeoutSeconds = max(2, silenceMilliseconds / 1000)
       return PostgresDatabase(
-        parameters: parameters, schema: Self.schema(schema, of: partition),
+        parameters: parameters, schema: Self.schema(schema, of: partition), home: schema, partitions: partitions,
         patience: Double(silenceMilliseconds) / 1000)
     }
   }
@@ -211,7 +211,7 @@ public final class PostgresStore: TailedStore {
         let taken = try PostgresLease.take(
           open, of: server, owner: options.owner, life: options.leaseMilliseconds, after: known,
           as: place, waiting: holder == nil || place == .behind ? 0 : Self.lineMilliseconds)
-        try PostgresSharing.checkAgain(open, options)
+        try PostgresSharing.confirm(open, server)
         try server.migrate(open)
         return PostgresSession(
           open, taken, of: server, folder: folder, owner: options.owner, life: options.leaseMilliseconds,

@@ -94,6 +94,17 @@ enum LogSetup {
       operatorOptions(for: settings, as: "cluster drain"), target, within: patience, alone: alone, done: done)
   }
 
+  /// Shares the log out in another number of partitions.
+  static func partition(for settings: Settings, in count: Int) throws -> ClusterPartitioning.Outcome {
+    var options = try operatorOptions(for: settings, as: "cluster partition")
+    let partitioning = Partitioning(count: count, namespaces: AppSetup.namespaces(for: settings))
+    options.pinnedNamespaces = partitioning.pinnedNamespaces
+    options.followingNamespaces = partitioning.followingNamespaces
+    return try ClusterPartitioning.perform(options, to: count, webhooks: Set(settings.webhooks.map(\.name))) {
+      partitioning.partition(of: $0)
+    }
+  }
+
   private static func operatorOptions(for settings: Settings, as name: String) throws -> PostgresStore.Options {
     guard settings.log.engine == .postgres else {
       throw Complaint(
@@ -116,6 +127,8 @@ enum LogSetup {
       backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
       metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds)
     options.schema = postgres.schema
+    // One partition has no better place, and would only move back to it.
+    if settings.cluster.partitions > 1 { options.brokerName = name }
     let partitioning = Partitioning(
       count: settings.cluster.partitions, namespaces: AppSetup.namespaces(for: settings))
     (options.partition, options.partitions) = (settings.cluster.partition ?? Partitioning.home, partitioning.count)
