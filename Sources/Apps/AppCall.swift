@@ -26,16 +26,23 @@ public struct AppCall: Sendable, Equatable {
     /// for minutes after that was accepted.
     public func isWritten(_ text: String) -> Bool {
       guard case .gateway(let gateway, let request) = self else { return text.hasSameBytes(as: description) }
-      var rest = text.utf8[...]
-      return Self.take(request, from: &rest) && rest.popLast() == UInt8(ascii: "-") && Self.take(gateway, from: &rest)
-        && rest.isEmpty
+      var text = text
+      return text.withUTF8 { bytes in
+        var end = bytes.count
+        guard unsafe Self.take(request, from: bytes, &end), end > 0, unsafe bytes[end - 1] == UInt8(ascii: "-") else {
+          return false
+        }
+        end -= 1
+        return unsafe Self.take(gateway, from: bytes, &end) && end == 0
+      }
     }
 
-    /// Takes a number's digits off the end of a text.
-    private static func take(_ number: UInt64, from text: inout Substring.UTF8View) -> Bool {
+    /// Whether a number's digits stand before `end`, which is set to where they begin.
+    private static func take(_ number: UInt64, from bytes: UnsafeBufferPointer<UInt8>, _ end: inout Int) -> Bool {
       var left = number
       repeat {
-        guard text.popLast() == UInt8(ascii: "0") + UInt8(left % 10) else { return false }
+        guard end > 0, unsafe bytes[end - 1] == UInt8(ascii: "0") + UInt8(left % 10) else { return false }
+        end -= 1
         left /= 10
       } while left > 0
       return true

@@ -30,6 +30,39 @@ struct ClusterPartitioningTests {
     #expect(try scene.share(4).movedChannels == 0)
   }
 
+  @Test("A namespace that is configured otherwise has its channels moved, and home's broker begins again")
+  func placedOtherwise() throws {
+    let scene = try PartitionScene()
+    try scene.fill()
+    try scene.share(3)
+    try scene.open(Partitioning.home).store.close()
+    var pinned = ChannelOptions()
+    pinned.push = true
+    var following = ChannelOptions()
+    following.followsChannel = true
+    let partitioning = Partitioning(
+      count: 3, namespaces: NamespaceTable(namespaces: ["chat": pinned, "dm": ChannelOptions(), "receipts": following]))
+    let moved = scene.names.filter { partitioning.partition(of: $0) != scene.partition(of: $0) }
+    #expect(moved.count > 20)
+    func home() throws -> PostgresSubject {
+      try PostgresSubject(schema: scene.options.schema) {
+        $0.partitions = 3
+        ($0.pinnedNamespaces, $0.followingNamespaces) = (
+          partitioning.pinnedNamespaces, partitioning.followingNamespaces
+        )
+      }
+    }
+    let error = #expect(throws: PostgresStartError.self) { try home() }
+    #expect(error?.description.contains("run fanfare cluster partition 3") == true)
+    var options = scene.options
+    (options.pinnedNamespaces, options.followingNamespaces) = (
+      partitioning.pinnedNamespaces, partitioning.followingNamespaces
+    )
+    let outcome = try ClusterPartitioning.perform(options, to: 3) { partitioning.partition(of: $0) }
+    #expect(outcome.movedChannels == moved.count)
+    try home().store.close()
+  }
+
   @Test("What is published afterwards goes on behind what was, and idempotency keys still count")
   func goingOn() throws {
     let scene = try PartitionScene()
