@@ -121,7 +121,9 @@ struct PartitionProcessTests {
     ]
     // Beside them the front has a clock of its own; and files are written under other names first.
     @Sendable func kept(_ brokers: Brokers) throws -> Set<String> {
-      try brokers.files().subtracting(own).filter { !$0.hasPrefix("front-clock") && !$0.hasPrefix(".") }
+      try brokers.files().subtracting(own).filter {
+        !$0.hasPrefix("front-clock") && !$0.hasPrefix(".") && !$0.hasSuffix(".new")
+      }
     }
     var alone: Set<String> = []
     try await Brokers.with(1) { brokers in alone = try kept(brokers) }
