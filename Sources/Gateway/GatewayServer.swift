@@ -125,7 +125,8 @@ public final class GatewayServer: Sendable {
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
     let (accounts, census) = (Self.accounts(configuration.session), self.census)
-    let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
+    let packedClients = PackedClients()
+    let loads = eventLoops.map { _ in ShardLoad(uplink: uplink, packedClients: packedClients) }
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
     var shards: [NIOLoopBound<Shard>] = []

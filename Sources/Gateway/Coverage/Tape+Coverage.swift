@@ -15,16 +15,16 @@ extension Tape {
   ///   - covered: the newest publication that came to the event loop for the channel, whoever wants it.
   ///   - isHeld: nothing was sent of the channel yet, the answer to the subscribe included.
   func reach(
-    at place: Int, _ outlet: Outlet, _ format: WireFormat, covered: UInt64, isHeld: Bool
+    at place: Int, _ outlet: Outlet, covered: UInt64, isHeld: Bool
   ) -> CoverageReach {
     if isHeld { return CoverageReach(covered: covered, written: 0, isUnsent: true) }
     let stop = outlet.stops.first { $0.tape === self }
     let isBehind = stop != nil || seats[place].cursor < end
-    guard let written = stop.map(\.written) ?? written(at: place, format, upTo: covered) else {
+    guard let written = stop.map(\.written) ?? written(at: place, upTo: covered) else {
       return CoverageReach(covered: covered, written: covered, unsure: .max)
     }
     // On a filtered tape the numbers have gaps: only of the newest publication it is known where it stands.
-    let queued = queuedPublications(outlet, format)
+    let queued = queuedPublications(outlet)
     guard isFiltered, queued > 0 else { return CoverageReach(covered: covered, written: written, unsure: queued) }
     let isNewest = !isBehind && queued == 1 && newest > 0 && newest <= written
     return CoverageReach(covered: covered, written: written, unsure: isNewest ? written - newest + 1 : .max)
@@ -32,10 +32,10 @@ extension Tape {
 
   /// Most publications that the bytes in the connection's own queue, or those that it gave back when it broke, can be
   /// of.
-  private func queuedPublications(_ outlet: Outlet, _ format: WireFormat) -> UInt64 {
+  private func queuedPublications(_ outlet: Outlet) -> UInt64 {
     let bytes = outlet.queuedBytes + outlet.brokenBytes
     if bytes <= 0 { return 0 }
-    let smallest = Self.smallestPublication(format)
+    let smallest = Self.smallestPublication(form.format)
     return UInt64((bytes + smallest - 1) / smallest)
   }
 
@@ -44,14 +44,15 @@ extension Tape {
   private static func smallestPublication(_ format: WireFormat) -> Int { format == .json ? 20 : 4 }
 
   /// The newest publication up to which everything was handed to the seat's connection; nil: it cannot be told.
-  func written(at place: Int, _ format: WireFormat, upTo covered: UInt64) -> UInt64? {
+  func written(at place: Int, upTo covered: UInt64) -> UInt64? {
     let cursor = seats[place].cursor
     if isConflated || cursor >= end { return covered }
     guard cursor >= base else { return nil }
     var (position, frames) = (cursor, UInt64(0))
     if isFiltered {
+      guard form.isPlain else { return nil }
       let bytes = unsafe Array(bytes(position, Int(frameEnd(from: position, holding: position) - position)))
-      return FrameOffset.read(bytes, format: format).map { $0 - 1 }
+      return FrameOffset.read(bytes, format: form.format).map { $0 - 1 }
     }
     while position < end {
       position = frameEnd(from: position, holding: position)
@@ -63,6 +64,6 @@ extension Tape {
   /// The connection is closed, and the seat is about to be moved to the end of the tape: notes where it stood.
   func noteStop(at place: Int, _ outlet: Outlet) {
     guard !isConflated, !outlet.stops.contains(where: { $0.tape === self }) else { return }
-    outlet.stops.append(TapeStop(tape: self, written: written(at: place, sessions[place].format, upTo: newest)))
+    outlet.stops.append(TapeStop(tape: self, written: written(at: place, upTo: newest)))
   }
 }

@@ -12,7 +12,7 @@ import Wire
 /// What waits for a subscriber goes out in one send from here: no copy and no queue of its own, however many frames
 /// came meanwhile. A lap visits every seat once; the next begins one seat further, so that nobody is always last.
 ///
-/// One tape belongs to an event loop, a channel, a wire format and a lane. Bytes that all subscribers have had are
+/// One tape belongs to an event loop, a channel, a form and a lane. Bytes that all subscribers have had are
 /// dropped, and so is the memory when nothing is left: a channel at rest costs its seats only. Positions count bytes
 /// since the tape began.
 @safe final class Tape {
@@ -38,6 +38,7 @@ import Wire
     static let detained: SeatState = [.held, .lagging]
   }
 
+  let form: TapeForm
   let lane: Lane
   /// What is counted of the channel's namespace; nil: nothing is.
   let tally: DeliveryTally?
@@ -81,7 +82,11 @@ import Wire
 
   private static let smallestTrim = 65_536
 
-  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory, tally: DeliveryTally? = nil) {
+  init(
+    form: TapeForm = TapeForm(format: .json), lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory,
+    tally: DeliveryTally? = nil
+  ) {
+    self.form = form
     self.lane = lane
     self.tally = tally
     self.directory = directory
@@ -180,7 +185,7 @@ import Wire
     var place = start
     while place < end {
       let rest = unsafe bytes(place, Int(end - place))
-      let length = unsafe ServerFrame.length(of: rest)
+      let length = unsafe form.packing.length(of: rest)
       place += UInt64(length)
       if place > position { return min(place, end) }
     }

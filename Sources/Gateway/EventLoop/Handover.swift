@@ -40,7 +40,15 @@ struct EncodedFrames: Sendable {
   /// The publication's number in its channel, which the frames leave out where there is no history; 0: it is none.
   var offset: UInt64 = 0
 
+  /// Where the event loops find the frames wrapped otherwise; nil: each wraps them by itself, should one have to.
+  var packed: PackedFrames?
+
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
+
+  subscript(form: TapeForm) -> [UInt8]? {
+    guard let plain = self[form.format], !form.isPlain else { return self[form.format] }
+    return packed?.frame(form, of: plain) ?? form.packing.pack(plain, form.format)
+  }
 
   /// Bytes that the message counts for in the link's window, which sees one message and not its two encodings.
   var byteCount: Int { max(json?.count ?? 0, protobuf?.count ?? 0) }

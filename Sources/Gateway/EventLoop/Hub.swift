@@ -58,11 +58,11 @@ final class Hub {
     var entry = channels[channel] ?? makeChannel(channel)
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tally = entry.tally
-    let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel), tally) }
+    let tape = entry.tape(session.form, seat.filter) { makeTape(session.form, lane(of: channel), tally) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
     tally.subscribed(1)
     if flags.contains(.joinLeave) {
-      let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest, nil) }
+      let presence = entry.presenceTape(session.form, audience) { makeTape(session.form, .lowest, nil) }
       presence.sit(session, held: isHeld, positioned: false)
     }
     entry.note(seat, of: session)
@@ -87,8 +87,8 @@ final class Hub {
   private func lane(of channel: ChannelName) -> Lane { namespaces.options(for: channel)?.lane ?? .publications }
 
   /// - Parameter tally: nil for joins and leaves, which are no publications.
-  private func makeTape(_ lane: Lane, _ tally: DeliveryTally?) -> Tape {
-    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory, tally: tally)
+  private func makeTape(_ form: TapeForm, _ lane: Lane, _ tally: DeliveryTally?) -> Tape {
+    Tape(form: form, lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory, tally: tally)
   }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
@@ -108,7 +108,7 @@ final class Hub {
     for tape in tapes { fanOut.leave(session.outlet, tape) }
     if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
-    entry.vacate(session.format, seat)
+    entry.vacate(session.form, seat)
     if entry.isEmpty { removeName(at: entry.place) } else { channels[channel] = entry }
     held[session.id]?.removeAll { $0 == channel }
     dropCarried(for: session) { $0.channel == channel }
@@ -163,14 +163,14 @@ final class Hub {
     var pending: [UInt8] = []
     let tally = entry.tally
     if let tape = tapes.first {
-      let next = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel), tally) }
+      let next = entry.tape(session.form, seat.filter) { makeTape(session.form, lane(of: channel), tally) }
       pending += fanOut.move(session, from: tape, to: next)
     }
     if tapes.count > 1 {
-      let next = entry.presenceTape(session.format, audience) { makeTape(.lowest, nil) }
+      let next = entry.presenceTape(session.form, audience) { makeTape(session.form, .lowest, nil) }
       pending += fanOut.move(session, from: tapes[1], to: next)
     }
-    entry.vacate(session.format, before)
+    entry.vacate(session.form, before)
     return pending
   }
 
@@ -202,7 +202,7 @@ final class Hub {
     else { return nil }
     let isHeld = held[session.id]?.contains(channel) == true
     let newest = tape.isFiltered ? entry.filtered?.newest ?? 0 : tape.newest
-    return tape.reach(at: place, session.outlet, session.format, covered: newest, isHeld: isHeld)
+    return tape.reach(at: place, session.outlet, covered: newest, isHeld: isHeld)
   }
 
   /// The newest publication that came for the channel; 0: none came since somebody is on it.
@@ -237,14 +237,19 @@ final class Hub {
   /// Puts frames on the tapes of subscribers without a filter. They go out with the fan-out's next slice.
   func deliver(_ frames: EncodedFrames, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    if let frame = frames.json, let tape = entry.tape(.json) {
-      tape.newest = frames.offset
-      fanOut.append(frame, key: frames.key, to: tape)
+    if let tape = entry.tape(.json) { put(frames.json, of: frames, on: tape) }
+    if let tape = entry.tape(.protobuf) { put(frames.protobuf, of: frames, on: tape) }
+    if let filtered = entry.filtered {
+      filtered.newest = frames.offset
+      filtered.forEachUnfiltered { tape, form in put(frames[form], of: frames, on: tape) }
     }
-    if let frame = frames.protobuf, let tape = entry.tape(.protobuf) {
-      tape.newest = frames.offset
-      fanOut.append(frame, key: frames.key, to: tape)
-    }
+  }
+
+  @inline(__always)
+  private func put(_ frame: [UInt8]?, of frames: EncodedFrames, on tape: Tape) {
+    guard let frame else { return }
+    tape.newest = frames.offset
+    fanOut.append(frame, key: frames.key, to: tape)
   }
 
   /// The frames that were delivered last on the channel are measured. Subscribers with a filter are not: it is not
@@ -262,23 +267,13 @@ final class Hub {
       if mutation == .ignoresFilters { return deliverToAll(frames, on: channel) }
     #endif
     guard let filtered = channels[channel]?.filtered else { return }
-    filtered.newest = frames.offset
-    filtered.forEachTapes(passing: publication) { tapes in
-      if let frame = frames.json, let tape = tapes.json {
-        tape.newest = frames.offset
-        fanOut.append(frame, key: frames.key, to: tape)
-      }
-      if let frame = frames.protobuf, let tape = tapes.protobuf {
-        tape.newest = frames.offset
-        fanOut.append(frame, key: frames.key, to: tape)
-      }
-    }
+    filtered.forEachTape(passing: publication) { tape, form in put(frames[form], of: frames, on: tape) }
   }
 
   #if MUTATIONS
     private func deliverToAll(_ frames: EncodedFrames, on channel: ChannelName) {
       for tape in channels[channel]?.filtered?.allTapes ?? [] {
-        let frame = tape.sessions.first.flatMap { frames[$0.format] }
+        let frame = tape.sessions.first.flatMap { frames[$0.form] }
         if let frame { fanOut.append(frame, key: frames.key, to: tape) }
       }
     }
@@ -291,8 +286,8 @@ final class Hub {
       guard let frame = frames[format], let tape = entry.presenceTape(format) else { continue }
       fanOut.append(frame, key: frames.key, to: tape)
     }
-    entry.filtered?.forEachPresenceTape(seeing: member) { tape, format in
-      if let frame = frames[format] { fanOut.append(frame, key: frames.key, to: tape) }
+    entry.filtered?.forEachPresenceTape(seeing: member) { tape, form in
+      if let frame = frames[form] { fanOut.append(frame, key: frames.key, to: tape) }
     }
   }
 

@@ -11,7 +11,7 @@ struct HubChannel {
   /// Joins and leaves, for those who asked for them.
   private var jsonPresence: Tape?
   private var protobufPresence: Tape?
-  /// Nil where nobody has a filter, as on most channels.
+  /// Nil where nobody has a filter, nor messages that are not in plain frames.
   private(set) var filtered: FilteredTapes?
 
   init(_ tally: DeliveryTally, place: Int) {
@@ -25,37 +25,52 @@ struct HubChannel {
 
   // MARK: Tapes
 
+  /// The tape of those without a filter whose messages are wrapped in plain frames.
   @inline(__always)
   func tape(_ format: WireFormat) -> Tape? { format == .json ? json : protobuf }
 
   func presenceTape(_ format: WireFormat) -> Tape? { format == .json ? jsonPresence : protobufPresence }
 
   /// - Parameter filter: nil: everything.
-  mutating func tape(_ format: WireFormat, _ filter: FilterKey?, make: () -> Tape) -> Tape {
-    guard let filter else {
-      let tape = tape(format) ?? make()
-      if format == .json { json = tape } else { protobuf = tape }
-      return tape
-    }
-    let filtered = filtered ?? FilteredTapes()
-    self.filtered = filtered
-    if let tape = filtered.tape(format, filter) { return tape }
+  private func tape(_ form: TapeForm, _ filter: FilterKey?) -> Tape? {
+    filter == nil && form.isPlain ? tape(form.format) : filtered?.tape(form, filter)
+  }
+
+  private func presenceTape(_ form: TapeForm, _ audience: TagFilter?) -> Tape? {
+    audience == nil && form.isPlain ? presenceTape(form.format) : filtered?.presenceTape(form, audience)
+  }
+
+  private mutating func besides() -> FilteredTapes {
+    if let filtered { return filtered }
+    let made = FilteredTapes()
+    filtered = made
+    return made
+  }
+
+  /// - Parameter filter: nil: everything.
+  mutating func tape(_ form: TapeForm, _ filter: FilterKey?, make: () -> Tape) -> Tape {
+    if let tape = tape(form, filter) { return tape }
     let tape = make()
-    filtered.add(tape, format, filter)
+    if filter != nil || !form.isPlain {
+      besides().add(tape, form, filter)
+    } else if form.format == .json {
+      json = tape
+    } else {
+      protobuf = tape
+    }
     return tape
   }
 
-  mutating func presenceTape(_ format: WireFormat, _ audience: TagFilter?, make: () -> Tape) -> Tape {
-    guard let audience else {
-      let tape = presenceTape(format) ?? make()
-      if format == .json { jsonPresence = tape } else { protobufPresence = tape }
-      return tape
-    }
-    let filtered = filtered ?? FilteredTapes()
-    self.filtered = filtered
-    if let tape = filtered.presenceTape(format, audience) { return tape }
+  mutating func presenceTape(_ form: TapeForm, _ audience: TagFilter?, make: () -> Tape) -> Tape {
+    if let tape = presenceTape(form, audience) { return tape }
     let tape = make()
-    filtered.addPresence(tape, format, audience)
+    if audience != nil || !form.isPlain {
+      besides().addPresence(tape, form, audience)
+    } else if form.format == .json {
+      jsonPresence = tape
+    } else {
+      protobufPresence = tape
+    }
     return tape
   }
 
@@ -68,27 +83,15 @@ struct HubChannel {
       filtered?.seats[session.id] = nil
       return
     }
-    let filtered = filtered ?? FilteredTapes()
-    self.filtered = filtered
-    filtered.seats[session.id] = seat
+    besides().seats[session.id] = seat
   }
 
   /// The tapes on which a subscriber sits: that of its publications first, then that of joins and leaves if it gets
   /// them.
   func tapes(of session: SessionDriver) -> [Tape] {
     let seat = seat(of: session)
-    let (tape, presence): (Tape?, Tape?)
-    if let filter = seat.filter {
-      tape = filtered?.tape(session.format, filter)
-    } else {
-      tape = self.tape(session.format)
-    }
-    if let audience = seat.audience {
-      presence = filtered?.presenceTape(session.format, audience)
-    } else {
-      presence = presenceTape(session.format)
-    }
-    return [tape, presence].compactMap { $0 }.filter { $0.place(of: session.id) != nil }
+    return [tape(session.form, seat.filter), presenceTape(session.form, seat.audience)].compactMap { $0 }
+      .filter { $0.place(of: session.id) != nil }
   }
 
   /// The tapes of publications, without those of joins and leaves.
@@ -131,8 +134,8 @@ struct HubChannel {
   }
 
   /// Lets go of the tapes that nobody sits on any more.
-  mutating func vacate(_ format: WireFormat, _ seat: FilteredTapes.Seat) {
-    if format == .json {
+  mutating func vacate(_ form: TapeForm, _ seat: FilteredTapes.Seat) {
+    if form.format == .json {
       if json?.isEmpty == true { json = nil }
       if jsonPresence?.isEmpty == true { jsonPresence = nil }
     } else {
@@ -140,7 +143,7 @@ struct HubChannel {
       if protobufPresence?.isEmpty == true { protobufPresence = nil }
     }
     guard let filtered else { return }
-    filtered.vacate(format, seat)
+    filtered.vacate(form, seat)
     if filtered.isEmpty { self.filtered = nil }
   }
 }

@@ -128,12 +128,14 @@ final class Shard: SessionHost {
       transport: transport, host: self, rules: rules, identity: identity,
       firstPingDelayMilliseconds: Int64.random(in: (interval / 2)...interval, using: &randomness))
     sessions[driver.id] = driver
+    if !driver.form.isPlain { load.packedClients.add(1) }
     driver.opened()
     return driver
   }
 
   func sessionEnded(_ driver: SessionDriver) {
     sessions[driver.id] = nil
+    if !driver.form.isPlain { load.packedClients.add(-1) }
     heldDrivers[driver.id] = nil
     _ = reads.ended(driver.id)
     if sessions.isEmpty { onEmpty?() }
@@ -422,27 +424,6 @@ final class Shard: SessionHost {
   }
 
   // MARK: Orders
-
-  /// Looks at every session: finding whom an order means is not worth an index that each connection would have to pay
-  /// for.
-  private func carryOut(_ order: SessionOrder) {
-    switch order {
-    case .disconnect(let target, let code):
-      for driver in sessions(target) { driver.disconnect(code) }
-    case .subscribe(let target, let subscription):
-      for driver in sessions(target) { driver.addSubscription(subscription) }
-    case .unsubscribe(let target, let channel, let code):
-      for driver in sessions(target) { driver.removeSubscription(channel, code) }
-    case .refresh(let target, let expiry):
-      for driver in sessions(target) { driver.changeExpiry(expiry) }
-    case .revoke, .readmit: break  // Revocations come as a table (`Handover.revoked`).
-    case .forget: break  // Event loops keep nothing on a disk (`GatewayLinkEffect.forget`).
-    }
-  }
-
-  private func sessions(_ target: SessionTarget) -> [SessionDriver] {
-    sessions.values.filter { target.includes(user: $0.user, client: $0.client, session: $0.sessionID) }
-  }
 
   /// Confirms an order, without cost: the mailbox refuses it only where the backbone thread has ended, and whoever
   /// waits for it as well.

@@ -6,7 +6,7 @@ import ZeroMQ
 final class ShardMailbox: Sendable {
   let eventLoop: any EventLoop
   private let shard: NIOLoopBound<Shard>
-  private let load: ShardLoad
+  let load: ShardLoad
   private struct Waiting {
     var batch: [Handover] = []
     var bytes = 0
@@ -78,7 +78,13 @@ final class ShardLoad: Sendable {
   /// What the event loop counts by namespace, for the metrics.
   let tallies = DeliveryTallies()
 
-  init(uplink: Mailbox<UplinkMessage>) { self.uplink = uplink }
+  /// Of all event loops together.
+  let packedClients: PackedClients
+
+  init(uplink: Mailbox<UplinkMessage>, packedClients: PackedClients = PackedClients()) {
+    self.uplink = uplink
+    self.packedClients = packedClients
+  }
 
   var queuedBytes: UInt64 {
     UInt64(max(0, waiting.load(ordering: .relaxed)) + max(0, backlog.load(ordering: .relaxed)))

@@ -3,11 +3,15 @@ import Wire
 /// Makes frames of what the backbone brings: once for all event loops, and only in the encodings that somebody wants.
 struct FrameEncoder {
   private let namespaces: NamespaceTable
+  private let packedClients: PackedClients
   /// Publications encoded so far.
   private(set) var encodedAsJSON: UInt64 = 0
   private(set) var encodedAsProtobuf: UInt64 = 0
 
-  init(namespaces: NamespaceTable) { self.namespaces = namespaces }
+  init(namespaces: NamespaceTable, packedClients: PackedClients = PackedClients()) {
+    self.namespaces = namespaces
+    self.packedClients = packedClients
+  }
 
   /// - Returns: nil where the channel's namespace is not configured here.
   mutating func frames(
@@ -27,6 +31,7 @@ struct FrameEncoder {
     frames.lane = options.lane
     frames.offset = offset
     if let key { frames.key = key }
+    if packedClients.areThere { frames.packed = PackedFrames() }
     if audience.json { encodedAsJSON += 1 }
     if audience.protobuf { encodedAsProtobuf += 1 }
     return frames

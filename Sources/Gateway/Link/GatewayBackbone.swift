@@ -98,7 +98,8 @@ final class GatewayBackbone: BackboneParticipant {
     gatewayMetrics = metrics
     self.coverage = coverage
     self.revocations = revocations
-    encoder = FrameEncoder(namespaces: rules.namespaces)
+    encoder = FrameEncoder(
+      namespaces: rules.namespaces, packedClients: shards.first?.load.packedClients ?? PackedClients())
     self.shards = shards
     self.loop = loop
     self.discardPictures = discardPictures

@@ -49,6 +49,7 @@ final class SessionDriver: ConnectionDelegate {
   ) {
     self.transport = transport
     self.host = host
+    form = TapeForm(format: transport.format, packing: transport.packing)
     openedAt = host.time.wall
     checks = TokenChecks(most: rules.configuration.maximumTokenChecks)
     session = Session(
@@ -62,6 +63,8 @@ final class SessionDriver: ConnectionDelegate {
   var outlet: Outlet { transport }
   var eventLoop: any EventLoop { transport.eventLoop }
   var format: WireFormat { session.format }
+  /// What the tapes are like on which this session sits.
+  let form: TapeForm
   var client: String { session.identity.client }
   var sessionID: String { session.identity.session }
   /// Empty: anonymous, or not connected yet.

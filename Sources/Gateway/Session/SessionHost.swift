@@ -6,7 +6,9 @@ import Wire
 protocol SessionTransport: Outlet {
   var eventLoop: any EventLoop { get }
   var format: WireFormat { get }
-  /// - Parameter frame: one whole WebSocket frame, or what another transport makes of the same replies.
+  /// How what is sent is wrapped, on tapes too.
+  var packing: Packing { get }
+  /// - Parameter frame: one whole plain WebSocket frame, which is wrapped as ``packing`` says.
   func send(_ frame: [UInt8])
   /// Ends the connection after what was sent before. Calls the delegate's "closed" at once or later, once.
   func close(_ code: DisconnectCode)
@@ -27,6 +29,7 @@ protocol SessionTransport: Outlet {
 }
 
 extension SessionTransport {
+  var packing: Packing { .frames }
   var remoteAddress: String { "" }
   var forwardedHeaders: [BackendHeader] { [] }
   func signInDelay() -> Int64? { 0 }

@@ -22,6 +22,7 @@ final class Connection: Outlet, SessionTransport {
   /// Place of the event loop among those that the listener was given.
   let loopIndex: Int
   let format: WireFormat
+  let packing: Packing
   /// The client's IP address, without a port: what a trusted proxy says, or the other end of the socket.
   var remoteAddress: String { slot.address?.description ?? "" }
   /// What was kept of the client's request for the backend.
@@ -60,13 +61,14 @@ final class Connection: Outlet, SessionTransport {
   var input: ConnectionInput
 
   init(
-    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, tls: TLSHandler?,
-    listener: ListenerContext, slot: ConnectionSlot, forwardedHeaders: [BackendHeader] = []
+    id: UInt64, loopIndex: Int, format: WireFormat, packing: Packing = .frames, channel: any Channel,
+    descriptor: Int32, tls: TLSHandler?, listener: ListenerContext, slot: ConnectionSlot, forwardedHeaders: [BackendHeader] = []
   ) {
     self.forwardedHeaders = forwardedHeaders
     self.eventLoop = channel.eventLoop
     self.loopIndex = loopIndex
     self.format = format
+    self.packing = packing
     self.channel = channel
     socket = descriptor
     self.tls = tls
@@ -81,9 +83,15 @@ final class Connection: Outlet, SessionTransport {
 
   // MARK: Sending
 
-  /// Sends one whole frame (see ``ServerFrame``), which many connections may share. Calls no delegate, whatever
-  /// happens; a connection that breaks or is too slow is closed soon after.
+  /// Sends one whole plain frame (see ``ServerFrame``) of a message, wrapped as ``packing`` says. Calls no delegate,
+  /// whatever happens; a connection that breaks or is too slow is closed soon after.
   func send(_ frame: [UInt8]) {
+    guard phase == .open else { return }
+    sendWrapped(packing == .frames ? frame : packing.pack(frame, format))
+  }
+
+  /// Sends bytes that are as they are to go out.
+  private func sendWrapped(_ frame: [UInt8]) {
     guard phase == .open else { return }
     unsafe frame.withUnsafeBytes { unsafe send($0) }
   }
@@ -204,10 +212,10 @@ final class Connection: Outlet, SessionTransport {
       queuedPongBytes += frame.count
       if queuedPongBytes > listener.configuration.pongLimitBytes { return closeSlow() }
     }
-    send(frame)
+    sendWrapped(frame)
   }
 
-  func sendUpgradeResponse(_ response: [UInt8]) { send(response) }
+  func sendUpgradeResponse(_ response: [UInt8]) { sendWrapped(response) }
 
   // MARK: Closing
 
