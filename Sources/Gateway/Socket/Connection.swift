@@ -62,7 +62,8 @@ final class Connection: Outlet, SessionTransport {
 
   init(
     id: UInt64, loopIndex: Int, format: WireFormat, packing: Packing = .frames, channel: any Channel,
-    descriptor: Int32, tls: TLSHandler?, listener: ListenerContext, slot: ConnectionSlot, forwardedHeaders: [BackendHeader] = []
+    descriptor: Int32, tls: TLSHandler?, listener: ListenerContext, slot: ConnectionSlot,
+    forwardedHeaders: [BackendHeader] = []
   ) {
     self.forwardedHeaders = forwardedHeaders
     self.eventLoop = channel.eventLoop
