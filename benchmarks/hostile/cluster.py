@@ -20,7 +20,7 @@ NAMESPACES = [{"name": "chat", "durability": "durable", "history_size": 100, "hi
 class Cluster:
     """The brokers and the gateway, on a database that is there."""
 
-    def __init__(self, folder, postgres):
+    def __init__(self, folder, postgres, brokers=BROKERS):
         self.folder, self.postgres, self.brokers = folder, postgres, []
         common = {
             "token": {"hmac_secret": SECRET}, "channel": {"namespaces": NAMESPACES}, "clique": {"enabled": False},
@@ -30,11 +30,11 @@ class Cluster:
         self.file = os.path.join(folder, "fanfare.json")
         with open(self.file, "w", encoding="utf-8") as output:
             json.dump(common, output)
-        for number in range(BROKERS):
+        for number in range(brokers):
             self.brokers.append(self.start_broker(number))
             if number == 0:
                 wait_for(lambda: self.owner() == 0, "the start of the first broker")
-        endpoints = json.dumps([{"endpoint": self.endpoint(number)} for number in range(BROKERS)])
+        endpoints = json.dumps([{"endpoint": self.endpoint(number)} for number in range(brokers)])
         self.gateway = self.start("gateway", "gateway", ["server.host=127.0.0.1", "server.port=0",
                                                          f"backbone.brokers={endpoints}"])
         places = os.path.join(folder, "gateway", "endpoints.json")
