@@ -102,13 +102,21 @@ class Publisher:
 
 
 async def clients(cluster):
-    """Somebody who hears the channel, what was heard so far, and somebody who may publish."""
+    """Somebody who hears the channel, and somebody who may publish; what was heard so far, and what else was told."""
     subscriber, client = Client(), Client()
     await subscriber.open(cluster.target, "127.0.0.1", "subscriber")
     await client.open(cluster.target, "127.0.0.1", "publisher")
-    heard = []
-    subscriber.on_push = lambda push: heard.append(push["pub"]["data"]) if "pub" in push else None
+    heard, told = [], []
+
+
+    def hear(push):
+        if "pub" in push:
+            heard.append(push["pub"]["data"])
+        else:
+            told.append(f"{str(push)[:200]} after {len(heard)}")
+
+    subscriber.on_push = hear
     reply = await subscriber.ask({"subscribe": {"channel": CHANNEL}})
     if "error" in reply:
         raise SystemExit(str(reply["error"]))
-    return subscriber, client, heard
+    return subscriber, client, heard, told
