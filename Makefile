@@ -2,17 +2,17 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve cluster dist test micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test conformance micro format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
-export PKG_CONFIG_PATH := $(shell brew --prefix openssl@3 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix sqlite 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix curl 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
+export PKG_CONFIG_PATH := $(shell brew --prefix openssl@3 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix sqlite 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix curl 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix zlib 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
 
 SOURCES := Sources Tests Package.swift
 
 help:  ## Say what can be made.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build:  ## Build everything in debug configuration.
 	@.ci/setup build
@@ -52,6 +52,19 @@ test:  ## Install what is missing and run the whole test suite; ARGS="--filter N
 	$(if $(ARGS),SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 swift test --skip-build --disable-xctest,.ci/test) \
 	  $(TESTED) $(ARGS)
 
+# The suite needs Python 2.7 (.ci/autobahn), which .ci/setup does not install.
+conformance: export FANFARE_TESTING = 1
+conformance: export FANFARE_AUTOBAHN = $(CURDIR)/.ci/autobahn
+conformance: export FANFARE_AUTOBAHN_MODE = full
+conformance: export FANFARE_AUTOBAHN_REPORTS = $(CURDIR)/.build/autobahn
+conformance: export AUTOBAHN_ENV ?= $(CURDIR)/.build/autobahn-env
+conformance:  ## Run all 517 cases of the Autobahn WebSocket suite over ws and wss; the reports stay in .build/autobahn.
+	@.ci/setup test
+	rm -rf .build/autobahn
+	swift build $(TESTED) --build-tests
+	swift test --skip-build --disable-xctest $(TESTED) --filter AutobahnTests
+	@ls .build/autobahn/*/reports/index.html
+
 # Counts, not times: they are the same on a busy machine. BUILT=1: `make test` has just built it; SwiftPM would compile one of
 # the libraries again.
 micro: export FANFARE_TESTING = 1
@@ -87,4 +100,4 @@ pictures:  ## Take over the README's pictures of the demo from the tests in Chro
 
 clean:  ## Remove what was built.
 	swift package clean
-	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures
+	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures .build/autobahn .build/autobahn-env

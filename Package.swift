@@ -80,6 +80,9 @@ let package = Package(
       name: "CPostgreSQL", pkgConfig: "libpq",
       providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib",
+      providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(name: "CLinuxIO"),
 
     // The libraries, in the order in which one may import another.
@@ -164,9 +167,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "ObjectStore", "CLinuxIO", "Telemetry", "Web",
-        deque,
-        nioCore,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "ObjectStore", "CLinuxIO", "CZlib", "Telemetry",
+        "Web", deque, nioCore,
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
@@ -215,7 +217,7 @@ let package = Package(
     .target(
       name: "Bench",
       dependencies: [
-        "COpenSSL", "CLinuxIO", "ZeroMQ", .product(name: "Histogram", package: "hdrhistogram-swift"),
+        "COpenSSL", "CLinuxIO", "CZlib", "ZeroMQ", .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
@@ -246,7 +248,8 @@ let package = Package(
       name: "TelemetryTests", dependencies: ["Telemetry", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
-      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
+      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded, logging],
+      swiftSettings: tests),
     .testTarget(
       name: "WireTests",
       dependencies: [
@@ -290,7 +293,7 @@ let package = Package(
       dependencies: [
         "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "ObjectStore", "Web",
         "TestSupport",
-        "COpenSSL",
+        "COpenSSL", "CZlib",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),

@@ -143,7 +143,7 @@ public enum SecretFile {
 
   /// Puts a file that only its owner may read in the place of another, or of none: written beside it and durable first,
   /// so that no crash leaves half of it there. Only one caller at a time may do so.
-  static func replace(_ path: String, in folder: String, with bytes: [UInt8]) throws(Fault) {
+  public static func replace(_ path: String, in folder: String, with bytes: [UInt8]) throws(Fault) {
     let temporary = path + ".new"
     // A process that was killed while it wrote left one.
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw failure(path, "replacing") }

@@ -59,11 +59,13 @@ extension BrokerCore {
     let name = request.channel
     if let state = channels[name] {
       if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
+      if state.options.mapPresence != .none, requester != .broker { throw Self.refusalOfPresenceMap(name) }
       return state
     }
     let options = try options(of: name)
     if requester == .broker { return try channel(name, in: &turn) }
     if let app = options.app { throw Self.refusal(of: name, app) }
+    if options.mapPresence != .none { throw Self.refusalOfPresenceMap(name) }
     return try channel(name, options, madeBy: .publisher(request.info), in: &turn)
   }
 

@@ -12,6 +12,7 @@ extension BrokerCore {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let options = try options(of: request.channel)
     let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, in: &turn)
+    _ = try presenceSubject(of: request.channel, options)
     let state: BrokerChannel
     if isResync {
       // Somebody was subscribed before the link broke and still is: no limit is checked again.
@@ -67,6 +68,7 @@ extension BrokerCore {
     if isNew && state.options.joinLeave && (!isResync || link.lostItsMembers) {
       announce(.join(.init(channel: state.name, member: member)), on: state, in: &turn)
     }
+    showPresence(of: member, on: state, in: &turn)
   }
 
   /// The publications of an app's channel as one member may see them, without the tags that say who may see them. In
@@ -91,21 +93,36 @@ extension BrokerCore {
     _ request: BrokerRequest.SubscribeRequest, in state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
-    guard var since = request.since else { return .init(position: top) }
+    guard var since = request.since, !isBeforeOpening(since, of: state) else { return .init(position: top) }
     #if MUTATIONS
       if mutation == .ignoresEpochs { since.epoch = top.epoch }
     #endif
     let limit = min(request.recoveryLimit, configuration.maximumPageSize)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: limit) {
     case .upToDate: return .init(position: top, recovered: true)
-    case .impossible: return .init(position: top)
+    case .impossible(let gap): return .init(position: top, gap: gap)
     case .read(let offset, _):
       let found = try readUpToNow(
         since: offset, limit: Int(limit), within: request.answer, of: state, in: &turn)
       if found.isCut && request.answer.isTry { return nil }
-      guard isWhole(found.publications, after: offset, through: top.offset) else { return .init(position: top) }
+      guard isWhole(found.publications, after: offset, through: top.offset) else {
+        return .init(position: top, gap: gap(in: found, after: offset, of: state, at: turn.time))
+      }
       return .init(position: top, recovered: true, publications: found.publications)
     }
+  }
+
+  /// What a recovery lacks that is not whole, and why.
+  private func gap(
+    in found: BoundedRead, after offset: UInt64, of state: BrokerChannel, at time: BrokerTime
+  ) -> RecoveryGap {
+    let top = state.sequencer.top.offset
+    let missing = missingOffsets(in: found.publications, after: offset, through: top, isCut: found.isCut)
+    guard let missing else { return RecoveryGap((offset + 1)...top, .bytes) }
+    let reason = state.past.reason(
+      forMissing: missing.upperBound, newest: state.sequencer.newest, state.options, oldest: oldest(in: state, at: time)
+    )
+    return RecoveryGap(missing, reason)
   }
 
   func unsubscribe(
@@ -125,6 +142,7 @@ extension BrokerCore {
     if let gone, state.options.joinLeave {
       announce(.leave(.init(channel: state.name, member: gone)), on: state, in: &turn)
     }
+    if let gone { showPresence(of: gone, on: state, in: &turn) }
     channels.noteIdle(state, at: turn.time)
     return .done
   }
@@ -174,13 +192,32 @@ extension BrokerCore {
     if let app = options.app { throw Self.refusal(of: name, app) }
     guard let state = try existing(name, options, in: &turn).state else { return .done }
     // The store is asked once, on the first run: what was published while it worked stays.
-    let isRemoved = turn.known.contains { if case .removeHistory(name, _) = $0.question { true } else { false } }
-    if isRemoved {
-      for reply in turn.known { if case .failed(let error) = reply.answer { throw error.asClientError } }
-      return .done
-    }
-    _ = try stores.ask(.removeHistory(name, through: state.sequencer.top.offset), of: state.store, in: &turn)
+    if try isHistoryRemoved(of: name, in: turn) { return .done }
+    try removeHistory(of: state, in: &turn)
     return .done
+  }
+
+  /// Whether the store was asked for it on an earlier run of the input, and has done it.
+  ///
+  /// - Throws: what the store answered where it has not.
+  func isHistoryRemoved(of name: ChannelName, in turn: Turn) throws(ClientError) -> Bool {
+    for reply in turn.known {
+      guard case .removeHistory(name, let through) = reply.question else { continue }
+      for reply in turn.known { if case .failed(let error) = reply.answer { throw error.asClientError } }
+      channels[name]?.past.removed(through: through)
+      return true
+    }
+    return false
+  }
+
+  /// Has the store delete the history through the channel's top.
+  ///
+  /// - Throws: ``ClientError/waits`` where that takes a while.
+  func removeHistory(of state: BrokerChannel, in turn: inout Turn) throws(ClientError) {
+    let top = state.sequencer.top.offset
+    state.past.removalIsAsked(through: top)
+    _ = try stores.ask(.removeHistory(state.name, through: top), of: state.store, in: &turn)
+    state.past.removed(through: top)
   }
 
   func oldest(in state: BrokerChannel, at time: BrokerTime) -> Int64 {

@@ -4,9 +4,11 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "certificates.h"
 #include "keys.h"
 #include "port.h"
 #include "records.h"
+#include "server.h"
 
 // What OpenSSL offers as macros only, which Swift cannot call.
 
@@ -24,8 +26,3 @@ static inline void copenssl_set_options(SSL_CTX *context) {
 }
 
 static inline int copenssl_set_server_name(SSL *ssl, const char *name) { return SSL_set_tlsext_host_name(ssl, name); }
-
-/// Has OpenSSL keep no sessions: clients resume them with tickets, which they keep themselves.
-static inline void copenssl_keep_no_sessions(SSL_CTX *context) {
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-}

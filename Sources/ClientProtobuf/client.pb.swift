@@ -391,6 +391,16 @@ public nonisolated struct ProtoPush: @unchecked Sendable {
   /// Clears the value of `refresh`. Subsequent reads from it will return its default value.
   public mutating func clearRefresh() {_uniqueStorage()._refresh = nil}
 
+  /// Fanfare's alone.
+  public var reconnect: ProtoReconnect {
+    get {_storage._reconnect ?? ProtoReconnect()}
+    set {_uniqueStorage()._reconnect = newValue}
+  }
+  /// Returns true if `reconnect` has been explicitly set.
+  public var hasReconnect: Bool {_storage._reconnect != nil}
+  /// Clears the value of `reconnect`. Subsequent reads from it will return its default value.
+  public mutating func clearReconnect() {_uniqueStorage()._reconnect = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -435,6 +445,9 @@ public nonisolated struct ProtoPublication: Sendable {
   public var offset: UInt64 = 0
 
   public var tags: Dictionary<String,String> = [:]
+
+  /// The data is a patch against that of the publication before it.
+  public var delta: Bool = false
 
   /// Milliseconds since 1970.
   public var time: Int64 = 0
@@ -571,6 +584,20 @@ public nonisolated struct ProtoRefresh: Sendable {
   public init() {}
 }
 
+/// A server that ends says when the client is to come back. Fanfare's alone.
+public nonisolated struct ProtoReconnect: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Milliseconds.
+  public var after: UInt32 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 public nonisolated struct ProtoConnectRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -585,6 +612,9 @@ public nonisolated struct ProtoConnectRequest: Sendable {
   public var name: String = String()
 
   public var version: String = String()
+
+  /// The client comes back by itself when a push `reconnect` tells it to. Fanfare's alone.
+  public var reconnects: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -702,6 +732,12 @@ public nonisolated struct ProtoSubscribeRequest: @unchecked Sendable {
     set {_uniqueStorage()._joinLeave = newValue}
   }
 
+  /// fossil: publications may come as patches against the one before.
+  public var delta: String {
+    get {_storage._delta}
+    set {_uniqueStorage()._delta = newValue}
+  }
+
   public var tf: ProtoFilterNode {
     get {_storage._tf ?? ProtoFilterNode()}
     set {_uniqueStorage()._tf = newValue}
@@ -775,6 +811,9 @@ public nonisolated struct ProtoSubscribeResult: Sendable {
 
   public var wasRecovering: Bool = false
 
+  /// Publications may come as patches, as it was asked for.
+  public var delta: Bool = false
+
   public var type: Int32 = 0
 
   public var phase: Int32 = 0
@@ -782,6 +821,38 @@ public nonisolated struct ProtoSubscribeResult: Sendable {
   public var cursor: String = String()
 
   public var state: [ProtoPublication] = []
+
+  /// Milliseconds that the client waits between publications of its own; 0: none.
+  public var publishDebounce: UInt32 = 0
+
+  /// Fanfare's alone.
+  public var gap: ProtoGap {
+    get {_gap ?? ProtoGap()}
+    set {_gap = newValue}
+  }
+  /// Returns true if `gap` has been explicitly set.
+  public var hasGap: Bool {self._gap != nil}
+  /// Clears the value of `gap`. Subsequent reads from it will return its default value.
+  public mutating func clearGap() {self._gap = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _gap: ProtoGap? = nil
+}
+
+/// What a recovery could not give: from the first missing offset to the last. Fanfare's alone.
+public nonisolated struct ProtoGap: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var from: UInt64 = 0
+
+  public var to: UInt64 = 0
+
+  public var reason: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1427,7 +1498,7 @@ nonisolated extension ProtoReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Push"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}channel\0\u{2}\u{2}pub\0\u{1}join\0\u{1}leave\0\u{1}unsubscribe\0\u{1}message\0\u{1}subscribe\0\u{2}\u{2}disconnect\0\u{1}refresh\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}channel\0\u{2}\u{2}pub\0\u{1}join\0\u{1}leave\0\u{1}unsubscribe\0\u{1}message\0\u{1}subscribe\0\u{2}\u{2}disconnect\0\u{1}refresh\0\u{2}X\u{1}reconnect\0")
 
   fileprivate class _StorageClass {
     var _channel: String = String()
@@ -1439,6 +1510,7 @@ nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     var _subscribe: ProtoSubscribe? = nil
     var _disconnect: ProtoDisconnect? = nil
     var _refresh: ProtoRefresh? = nil
+    var _reconnect: ProtoReconnect? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1458,6 +1530,7 @@ nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       _subscribe = source._subscribe
       _disconnect = source._disconnect
       _refresh = source._refresh
+      _reconnect = source._reconnect
     }
   }
 
@@ -1485,6 +1558,7 @@ nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
         case 9: try { try decoder.decodeSingularMessageField(value: &_storage._subscribe) }()
         case 11: try { try decoder.decodeSingularMessageField(value: &_storage._disconnect) }()
         case 12: try { try decoder.decodeSingularMessageField(value: &_storage._refresh) }()
+        case 100: try { try decoder.decodeSingularMessageField(value: &_storage._reconnect) }()
         default: break
         }
       }
@@ -1524,6 +1598,9 @@ nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       try { if let v = _storage._refresh {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
       } }()
+      try { if let v = _storage._reconnect {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 100)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1542,6 +1619,7 @@ nonisolated extension ProtoPush: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
         if _storage._subscribe != rhs_storage._subscribe {return false}
         if _storage._disconnect != rhs_storage._disconnect {return false}
         if _storage._refresh != rhs_storage._refresh {return false}
+        if _storage._reconnect != rhs_storage._reconnect {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -1598,7 +1676,7 @@ nonisolated extension ProtoClientInfo: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Publication"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{2}\u{2}time\0\u{2}\u{2}key\0\u{1}removed\0\u{1}score\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{1}delta\0\u{1}time\0\u{2}\u{2}key\0\u{1}removed\0\u{1}score\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1610,6 +1688,7 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 5: try { try decoder.decodeSingularMessageField(value: &self._info) }()
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
       case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.tags) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.delta) }()
       case 9: try { try decoder.decodeSingularInt64Field(value: &self.time) }()
       case 11: try { try decoder.decodeSingularStringField(value: &self.key) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.removed) }()
@@ -1636,6 +1715,9 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.tags.isEmpty {
       try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.tags, fieldNumber: 7)
     }
+    if self.delta != false {
+      try visitor.visitSingularBoolField(value: self.delta, fieldNumber: 8)
+    }
     if self.time != 0 {
       try visitor.visitSingularInt64Field(value: self.time, fieldNumber: 9)
     }
@@ -1656,6 +1738,7 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs._info != rhs._info {return false}
     if lhs.offset != rhs.offset {return false}
     if lhs.tags != rhs.tags {return false}
+    if lhs.delta != rhs.delta {return false}
     if lhs.time != rhs.time {return false}
     if lhs.key != rhs.key {return false}
     if lhs.removed != rhs.removed {return false}
@@ -1923,9 +2006,39 @@ nonisolated extension ProtoRefresh: SwiftProtobuf.Message, SwiftProtobuf._Messag
   }
 }
 
+nonisolated extension ProtoReconnect: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Reconnect"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}after\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.after) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.after != 0 {
+      try visitor.visitSingularUInt32Field(value: self.after, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProtoReconnect, rhs: ProtoReconnect) -> Bool {
+    if lhs.after != rhs.after {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension ProtoConnectRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ConnectRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}token\0\u{1}data\0\u{1}subs\0\u{1}name\0\u{1}version\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}token\0\u{1}data\0\u{1}subs\0\u{1}name\0\u{1}version\0\u{2}_\u{1}reconnects\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1938,6 +2051,7 @@ nonisolated extension ProtoConnectRequest: SwiftProtobuf.Message, SwiftProtobuf.
       case 3: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMessageMap<SwiftProtobuf.ProtobufString,ProtoSubscribeRequest>.self, value: &self.subs) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.version) }()
+      case 100: try { try decoder.decodeSingularBoolField(value: &self.reconnects) }()
       default: break
       }
     }
@@ -1959,6 +2073,9 @@ nonisolated extension ProtoConnectRequest: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.version.isEmpty {
       try visitor.visitSingularStringField(value: self.version, fieldNumber: 5)
     }
+    if self.reconnects != false {
+      try visitor.visitSingularBoolField(value: self.reconnects, fieldNumber: 100)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1968,6 +2085,7 @@ nonisolated extension ProtoConnectRequest: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.subs != rhs.subs {return false}
     if lhs.name != rhs.name {return false}
     if lhs.version != rhs.version {return false}
+    if lhs.reconnects != rhs.reconnects {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2125,7 +2243,7 @@ nonisolated extension ProtoRefreshResult: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubscribeRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0\u{1}recover\0\u{2}\u{3}epoch\0\u{1}offset\0\u{1}data\0\u{1}positioned\0\u{1}recoverable\0\u{3}join_leave\0\u{2}\u{2}tf\0\u{1}flag\0\u{1}type\0\u{1}phase\0\u{1}cursor\0\u{1}limit\0\u{1}asc\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0\u{1}recover\0\u{2}\u{3}epoch\0\u{1}offset\0\u{1}data\0\u{1}positioned\0\u{1}recoverable\0\u{3}join_leave\0\u{1}delta\0\u{1}tf\0\u{1}flag\0\u{1}type\0\u{1}phase\0\u{1}cursor\0\u{1}limit\0\u{1}asc\0")
 
   fileprivate class _StorageClass {
     var _channel: String = String()
@@ -2137,6 +2255,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
     var _positioned: Bool = false
     var _recoverable: Bool = false
     var _joinLeave: Bool = false
+    var _delta: String = String()
     var _tf: ProtoFilterNode? = nil
     var _flag: Int64 = 0
     var _type: Int32 = 0
@@ -2163,6 +2282,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
       _positioned = source._positioned
       _recoverable = source._recoverable
       _joinLeave = source._joinLeave
+      _delta = source._delta
       _tf = source._tf
       _flag = source._flag
       _type = source._type
@@ -2197,6 +2317,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
         case 9: try { try decoder.decodeSingularBoolField(value: &_storage._positioned) }()
         case 10: try { try decoder.decodeSingularBoolField(value: &_storage._recoverable) }()
         case 11: try { try decoder.decodeSingularBoolField(value: &_storage._joinLeave) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._delta) }()
         case 13: try { try decoder.decodeSingularMessageField(value: &_storage._tf) }()
         case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._flag) }()
         case 15: try { try decoder.decodeSingularInt32Field(value: &_storage._type) }()
@@ -2243,6 +2364,9 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
       if _storage._joinLeave != false {
         try visitor.visitSingularBoolField(value: _storage._joinLeave, fieldNumber: 11)
       }
+      if !_storage._delta.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._delta, fieldNumber: 12)
+      }
       try { if let v = _storage._tf {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
       } }()
@@ -2282,6 +2406,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
         if _storage._positioned != rhs_storage._positioned {return false}
         if _storage._recoverable != rhs_storage._recoverable {return false}
         if _storage._joinLeave != rhs_storage._joinLeave {return false}
+        if _storage._delta != rhs_storage._delta {return false}
         if _storage._tf != rhs_storage._tf {return false}
         if _storage._flag != rhs_storage._flag {return false}
         if _storage._type != rhs_storage._type {return false}
@@ -2300,7 +2425,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubscribeResult"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0\u{1}recoverable\0\u{2}\u{3}epoch\0\u{1}publications\0\u{1}recovered\0\u{1}offset\0\u{1}positioned\0\u{1}data\0\u{3}was_recovering\0\u{2}\u{3}type\0\u{1}phase\0\u{1}cursor\0\u{1}state\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0\u{1}recoverable\0\u{2}\u{3}epoch\0\u{1}publications\0\u{1}recovered\0\u{1}offset\0\u{1}positioned\0\u{1}data\0\u{3}was_recovering\0\u{1}delta\0\u{2}\u{2}type\0\u{1}phase\0\u{1}cursor\0\u{1}state\0\u{3}publish_debounce\0\u{2}Q\u{1}gap\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2318,16 +2443,23 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
       case 10: try { try decoder.decodeSingularBoolField(value: &self.positioned) }()
       case 11: try { try decoder.decodeSingularBytesField(value: &self.data) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.wasRecovering) }()
+      case 13: try { try decoder.decodeSingularBoolField(value: &self.delta) }()
       case 15: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
       case 16: try { try decoder.decodeSingularInt32Field(value: &self.phase) }()
       case 17: try { try decoder.decodeSingularStringField(value: &self.cursor) }()
       case 18: try { try decoder.decodeRepeatedMessageField(value: &self.state) }()
+      case 19: try { try decoder.decodeSingularUInt32Field(value: &self.publishDebounce) }()
+      case 100: try { try decoder.decodeSingularMessageField(value: &self._gap) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if self.expires != false {
       try visitor.visitSingularBoolField(value: self.expires, fieldNumber: 1)
     }
@@ -2358,6 +2490,9 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
     if self.wasRecovering != false {
       try visitor.visitSingularBoolField(value: self.wasRecovering, fieldNumber: 12)
     }
+    if self.delta != false {
+      try visitor.visitSingularBoolField(value: self.delta, fieldNumber: 13)
+    }
     if self.type != 0 {
       try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 15)
     }
@@ -2370,6 +2505,12 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
     if !self.state.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.state, fieldNumber: 18)
     }
+    if self.publishDebounce != 0 {
+      try visitor.visitSingularUInt32Field(value: self.publishDebounce, fieldNumber: 19)
+    }
+    try { if let v = self._gap {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 100)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2384,10 +2525,53 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.positioned != rhs.positioned {return false}
     if lhs.data != rhs.data {return false}
     if lhs.wasRecovering != rhs.wasRecovering {return false}
+    if lhs.delta != rhs.delta {return false}
     if lhs.type != rhs.type {return false}
     if lhs.phase != rhs.phase {return false}
     if lhs.cursor != rhs.cursor {return false}
     if lhs.state != rhs.state {return false}
+    if lhs.publishDebounce != rhs.publishDebounce {return false}
+    if lhs._gap != rhs._gap {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoGap: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Gap"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}from\0\u{1}to\0\u{1}reason\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.from) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.to) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.from != 0 {
+      try visitor.visitSingularUInt64Field(value: self.from, fieldNumber: 1)
+    }
+    if self.to != 0 {
+      try visitor.visitSingularUInt64Field(value: self.to, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProtoGap, rhs: ProtoGap) -> Bool {
+    if lhs.from != rhs.from {return false}
+    if lhs.to != rhs.to {return false}
+    if lhs.reason != rhs.reason {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -76,7 +76,7 @@ extension SubscriptionEvent: Weighed {
     switch self {
     case .publication(let publication): 128 + publication.weight
     case .join(let info), .leave(let info): 128 + info.weight
-    case .subscribed, .subscribing, .unsubscribed: 128
+    case .subscribed, .subscribing, .gap, .unsubscribed: 128
     }
   }
 }
@@ -87,7 +87,7 @@ extension ServerEvent: Weighed {
     case .publication(_, let publication): 128 + publication.weight
     case .join(_, let info), .leave(_, let info): 128 + info.weight
     case .message(let data): 128 + data.count
-    case .subscribed, .unsubscribed, .missed: 128
+    case .subscribed, .gap, .unsubscribed, .missed: 128
     }
   }
 }

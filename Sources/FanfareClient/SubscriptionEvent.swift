@@ -5,8 +5,12 @@ public enum SubscriptionEvent: Sendable, Equatable {
   /// Begun, or begun again after ``subscribing(_:)``.
   ///
   /// `position` is the top of the stream at that moment, nil for a channel without positions. With `recovered` the
-  /// publications that were missed follow; with `wasRecovering` alone some are lost: load the state anew.
+  /// publications that were missed follow; with `wasRecovering` alone some are lost: load the state anew, or read what
+  /// ``gap(_:)`` leaves.
   case subscribed(position: StreamPosition?, wasRecovering: Bool, recovered: Bool)
+  /// What was missed and not recovered, and why: right after ``subscribed(position:wasRecovering:recovered:)``, from a
+  /// server that tells it. What came after ``RecoveryGap/missing`` can be read as history.
+  case gap(RecoveryGap)
   /// Interrupted: ``subscribed(position:wasRecovering:recovered:)`` comes next, once the server takes it again.
   case subscribing(UnsubscribeCode)
   case publication(Publication)
@@ -20,6 +24,8 @@ public enum SubscriptionEvent: Sendable, Equatable {
 public enum ServerEvent: Sendable, Equatable {
   /// As ``SubscriptionEvent/subscribed(position:wasRecovering:recovered:)``.
   case subscribed(channel: String, position: StreamPosition?, wasRecovering: Bool, recovered: Bool)
+  /// As ``SubscriptionEvent/gap(_:)``.
+  case gap(channel: String, RecoveryGap)
   case publication(channel: String, Publication)
   case join(channel: String, ClientInfo)
   case leave(channel: String, ClientInfo)

@@ -36,6 +36,8 @@ public struct TypedSubscription<Value: Decodable & Sendable>: Sendable {
 public enum TypedEvent<Value: Decodable & Sendable>: Sendable {
   /// See ``SubscriptionEvent/subscribed(position:wasRecovering:recovered:)``.
   case subscribed(position: StreamPosition?, wasRecovering: Bool, recovered: Bool)
+  /// See ``SubscriptionEvent/gap(_:)``.
+  case gap(RecoveryGap)
   /// See ``SubscriptionEvent/subscribing(_:)``.
   case subscribing(UnsubscribeCode)
   /// A value, with its offset, author, time and tags.
@@ -57,6 +59,7 @@ public enum TypedEvent<Value: Decodable & Sendable>: Sendable {
     switch event {
     case .subscribed(let position, let wasRecovering, let recovered):
       self = .subscribed(position: position, wasRecovering: wasRecovering, recovered: recovered)
+    case .gap(let gap): self = .gap(gap)
     case .subscribing(let code): self = .subscribing(code)
     case .publication(let publication): self = Self.read(publication)
     case .join(let info): self = .join(info)

@@ -7,20 +7,26 @@ struct GatewayMetrics {
   private struct Totals {
     var accepted = 0
     var websockets = 0
+    var streams = 0
     var signIns = 0
     var rejected = 0
     var slow = 0
     var exhausted = 0
+    var toCompress = 0
+    var compressed = 0
 
     init() {}
 
     init(_ counters: ListenerCounters) {
       accepted = counters.acceptedConnections
       websockets = counters.upgradedConnections
+      streams = counters.openedStreams
       signIns = counters.signIns
       rejected = counters.rejectedRequests
       slow = counters.slowConnections
       exhausted = counters.descriptorExhaustions
+      toCompress = counters.bytesToCompress
+      compressed = counters.bytesCompressed
     }
   }
 
@@ -34,10 +40,13 @@ struct GatewayMetrics {
   private let signedIn = Gauge(label: "fanfare_gateway_connections_signed_in")
   private let accepted = Counter(label: "fanfare_gateway_connections_accepted_total")
   private let websockets = Counter(label: "fanfare_gateway_websockets_total")
+  private let streams = Counter(label: "fanfare_gateway_streams_total")
   private let signIns = Counter(label: "fanfare_gateway_sign_ins_total")
   private let rejected = Counter(label: "fanfare_gateway_requests_rejected_total")
   private let slow = Counter(label: "fanfare_gateway_slow_disconnects_total")
   private let exhausted = Counter(label: "fanfare_gateway_descriptors_exhausted_total")
+  private let toCompress = Counter(label: "fanfare_gateway_compression_input_bytes_total")
+  private let compressed = Counter(label: "fanfare_gateway_compression_output_bytes_total")
   private let subscriptions = Gauge(label: "fanfare_gateway_subscriptions")
   private let queued = Gauge(label: "fanfare_gateway_fanout_queue_bytes")
   private let waiting = Gauge(label: "fanfare_gateway_egress_waiting_bytes")
@@ -60,10 +69,13 @@ struct GatewayMetrics {
     let now = Totals(counters)
     accepted.increment(by: now.accepted - reported.accepted)
     websockets.increment(by: now.websockets - reported.websockets)
+    streams.increment(by: now.streams - reported.streams)
     signIns.increment(by: now.signIns - reported.signIns)
     rejected.increment(by: now.rejected - reported.rejected)
     slow.increment(by: now.slow - reported.slow)
     exhausted.increment(by: now.exhausted - reported.exhausted)
+    toCompress.increment(by: now.toCompress - reported.toCompress)
+    compressed.increment(by: now.compressed - reported.compressed)
     reported = now
   }
 }

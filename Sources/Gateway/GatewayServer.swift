@@ -82,7 +82,7 @@ public struct GatewayConfiguration: Sendable {
 
 /// A gateway: event loops with their shards, the link to the broker, and the public port.
 ///
-/// Life: make it, give ``makeLink(over:loop:)`` to the backbone thread, ``listen()``, ``stop(deadline:)``.
+/// Life: make it, give ``makeLink(over:loop:)`` to the backbone thread, ``listen()``, ``stop(_:)``.
 public final class GatewayServer: Sendable {
   private let configuration: GatewayConfiguration
   /// The gateway's identity on the link, drawn when it starts.
@@ -103,6 +103,7 @@ public final class GatewayServer: Sendable {
   private let proxies: ProxyCalls?
   private let revocations: Revocations
   private let calls: GatewayCalls
+  private let end: GatewayEnd
   private let refusals: Refusals
   private let census = ClientCensus()
   private let startedAt = Int64(MonotonicClock.now() / 1_000_000)
@@ -121,12 +122,10 @@ public final class GatewayServer: Sendable {
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
     let eventLoops = Array(group.makeIterator().map { $0 as any EventLoop })
-    let queueLimit = configuration.listener.queueLimitBytes
-    let usesIOURing = configuration.usesIOURing
+    let (queueLimit, usesIOURing) = (configuration.listener.queueLimitBytes, configuration.usesIOURing)
     let gate = TokenGate(verifier, width: System.coreCount)
     let (accounts, census) = (Self.accounts(configuration.session), self.census)
-    let packedClients = PackedClients()
-    let loads = eventLoops.map { _ in ShardLoad(uplink: uplink, packedClients: packedClients) }
+    let loads = ShardLoad.loads(of: count, uplink)
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
     var shards: [NIOLoopBound<Shard>] = []
@@ -163,6 +162,7 @@ public final class GatewayServer: Sendable {
     (self.egress, self.group) = (egress, group)
     self.eventLoops = eventLoops
     self.shards = shards
+    end = GatewayEnd(shards, on: eventLoops, logger: logger)
     mailboxes = eventLoops.indices.map {
       ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
     }
@@ -175,6 +175,8 @@ public final class GatewayServer: Sendable {
   private static func rules(_ configuration: GatewayConfiguration, logger: Logger) -> (SessionRules, ProxyCalls?) {
     var session = configuration.session
     session.keepsCoverage = configuration.coverage != nil
+    // A number of its own: that by which the link knows the gateway is none of the clients' business.
+    if session.node.isEmpty { session.node = String(UInt64.random(in: .min ... .max), radix: 16) }
     let rules = SessionRules(
       session, namespaces: configuration.namespaces,
       proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
@@ -283,6 +285,7 @@ public final class GatewayServer: Sendable {
     var listening = configuration.listener
     listening.pictures = pictures
     listening.demo = demo
+    listening.node = rules.configuration.node
     listening.egress = egress
     listening.refusals = refusals
     listening.forwardedHeaders = proxies?.forwardedHeaders ?? []
@@ -295,11 +298,18 @@ public final class GatewayServer: Sendable {
     return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(listener.boundPort)\(configuration.listener.path)"
   }
 
-  /// Accepts no more clients, tells those that are there 3001, and waits for their last answers, no longer than the
-  /// deadline. The backbone must still run: leaving a channel is a request.
-  public func stop(deadline: Duration) async {
+  /// Whether the gateway has been told to end: it takes no new clients.
+  public var isEnding: Bool { end.isBegun }
+
+  /// Takes no more clients, sends those that are there away, one after another where there is time for that, with 3001,
+  /// and waits for their last answers, no longer than the deadline. The backbone must still run: clients are served until
+  /// their turn comes, and leaving a channel is a request.
+  public func stop(_ ending: GatewayEnding) async {
+    end.begin()
+    listener.withLockedValue { $0 }?.beginDraining()
+    await end.ramp(ending)
     listener.withLockedValue { $0 }?.stopAccepting()
-    await endSessions(within: TimeAmount(deadline))
+    await end.endSessions(within: TimeAmount(ending.deadline))
     listener.withLockedValue { $0 = nil }
     for mailbox in mailboxes { mailbox.close() }
     await pictures?.stop()
@@ -308,19 +318,8 @@ public final class GatewayServer: Sendable {
     try? await group.shutdownGracefully()
   }
 
-  private func endSessions(within deadline: TimeAmount) async {
-    let ended = zip(eventLoops, shards).map { eventLoop, shard in
-      let promise = eventLoop.makePromise(of: Void.self)
-      // The deadline or the last session's end, whichever comes first: the second `succeed` does nothing.
-      eventLoop.scheduleTask(in: deadline) { promise.succeed() }
-      // After half of the deadline sessions end without their last answers: the other half is for clients that take
-      // their time with the Close frame.
-      eventLoop.scheduleTask(in: .nanoseconds(deadline.nanoseconds / 2)) { shard.value.shutDownNow() }
-      eventLoop.execute { shard.value.shutDown { promise.succeed() } }
-      return promise.futureResult
-    }
-    for future in ended { try? await future.get() }
-  }
+  /// Ends the ramp of ``stop(_:)``: all clients are sent away now. Nothing more where it has none, or is not called yet.
+  public func hurry() { end.hurry() }
 
   /// For the start-up log: operators compare machines by it.
   private static func describeSends(rings: Int, of loops: Int, asked: Bool) -> String {

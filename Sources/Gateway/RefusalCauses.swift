@@ -32,6 +32,14 @@ extension RefusalCause {
     "address_tls_handshakes",
     "one address has as many TLS handshakes under way as server.address.max_tls_handshakes allows, and more wait")
 
+  static let missingCertificate = RefusalCause(
+    "client_certificate_missing",
+    "a client showed no certificate and was not let in (server.tls.client_certificates)")
+  static let refusedCertificate = RefusalCause(
+    "client_certificate_refused",
+    "a client's certificate has expired, is not for clients, or comes from none in server.tls.client_ca_file, and the client was not let in; log.level debug says which"
+  )
+
   // MARK: Signed in
 
   static let userConnections = RefusalCause(

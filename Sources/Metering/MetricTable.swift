@@ -47,12 +47,19 @@ public enum MetricTable {
   private static let gateway = [
     MetricDescription("fanfare_gateway_connections", .gauge, "Sockets of clients that are open now, in any phase."),
     MetricDescription(
+      "fanfare_gateway_ramp_connections", .gauge,
+      "Clients that a gateway which ends has still to send away (shutdown.ramp); 0 where none ends."),
+    MetricDescription(
       "fanfare_gateway_connections_signed_in", .gauge,
       "Connections now whose user is known, requests for pictures among them."),
     MetricDescription(
       "fanfare_gateway_connections_accepted_total", .counter, "Sockets that were accepted and got a place."),
     MetricDescription("fanfare_gateway_websockets_total", .counter, "Sockets that became WebSockets."),
-    MetricDescription("fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket."),
+    MetricDescription(
+      "fanfare_gateway_streams_total", .counter,
+      "Streams that were opened for clients without a WebSocket: server-sent events and HTTP streaming."),
+    MetricDescription(
+      "fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket or a stream."),
     MetricDescription(
       "fanfare_gateway_sign_ins_refused_total", .counter, by: ["cause"],
       "Sign-ins refused for what they showed: invalid_token (none, wrong, revoked), expired_token, keys_unavailable, backend (refused by the connect proxy, or without its answer)."
@@ -68,6 +75,12 @@ public enum MetricTable {
       "Clients disconnected with 3008 because they read too slowly (client.queue_bytes)."),
     MetricDescription(
       "fanfare_gateway_descriptors_exhausted_total", .counter, "How often the process ran out of descriptors."),
+    MetricDescription(
+      "fanfare_gateway_compression_input_bytes_total", .counter,
+      "Bytes of messages that were compressed for clients, each message counted once, whatever number it went to."),
+    MetricDescription(
+      "fanfare_gateway_compression_output_bytes_total", .counter,
+      "Bytes that became of `fanfare_gateway_compression_input_bytes_total`."),
     MetricDescription("fanfare_gateway_subscriptions", .gauge, "Subscriptions of clients of this gateway now."),
     MetricDescription(
       "fanfare_gateway_channels", .gauge, "Channels that clients of this gateway are on, or are about to be."),

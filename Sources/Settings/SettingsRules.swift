@@ -9,7 +9,7 @@ struct SettingsRules {
   ///   given.
   static func problems(_ settings: Settings, channels: [ChannelDeclaration]) -> [SettingsError.Problem] {
     var rules = SettingsRules(settings: settings)
-    rules.checkServer()
+    rules.checkTLS()
     rules.checkLimits()
     rules.checkClient()
     rules.checkToken()
@@ -67,12 +67,29 @@ struct SettingsRules {
     }
   }
 
-  private mutating func checkServer() {
-    let server = settings.server
-    if server.tls.enabled {
-      for file in [server.tls.$certificateFile, server.tls.$keyFile] where file.wrappedValue.isEmpty {
-        report(server.tls.$enabled, "is true, but \(file) is not set; write the path of that PEM file")
+  private mutating func checkTLS() {
+    let tls = settings.server.tls
+    let alone = [tls.$certificateFile, tls.$keyFile, tls.$ocspFile]
+    if !tls.certificates.isEmpty {
+      for file in alone where !file.wrappedValue.isEmpty {
+        report(
+          file, "is set beside \(tls.$certificates); put the certificate there too, where the first is for any name")
       }
+      let most = Settings.Server.TLS.Certificate.most
+      if tls.certificates.count > most { report(tls.$certificates, "holds more than \(most); leave some out") }
+    } else if tls.enabled {
+      for file in alone.prefix(2) where file.wrappedValue.isEmpty {
+        report(tls.$enabled, "is true, but \(file) is not set; write the path of that PEM file")
+      }
+    }
+    if tls.clientCertificates != .required, tls.clientCAFile.isEmpty {
+      report(
+        tls.$clientCertificates,
+        "says nothing while \(tls.$clientCAFile) is not set; write the path of the PEM file with their authorities")
+    }
+    if !tls.clientCAFile.isEmpty, !tls.enabled {
+      report(
+        tls.$clientCAFile, "is set, but \(tls.$enabled) is false, so nobody is asked for a certificate; set it to true")
     }
   }
 
@@ -304,9 +321,21 @@ struct SettingsRules {
       report(channel.place(\.forcePushJoinLeave), "is true, but join_leave is not; add \"join_leave\": true")
     }
     if let fault = NotificationFaults.ofChannel(options, settings.push) { report(channel.place(\.push), fault) }
+    checkDelta(channel)
     checkLane(channel)
     checkMap(channel)
     checkQuota(channel)
+  }
+
+  private mutating func checkDelta(_ channel: ChannelDeclaration) {
+    let options = channel.options
+    guard options.allowDelta, !options.allowsDelta else { return }
+    report(
+      channel.place(\.allowDelta),
+      options.kind == .map
+        ? "is true, but a map has no publication before each to make patches against; leave it out"
+        : "is true, but lane is \"\(options.lane.name)\", where publications are left out that patches are made against; leave it out, or write \"publications\""
+    )
   }
 
   private mutating func checkQuota(_ channel: ChannelDeclaration) {
@@ -337,6 +366,8 @@ struct SettingsRules {
         "is true, but channels without a namespace name no other channel; write it in a namespace")
     }
     guard options.kind == .map else { return }
+    checkMapKeys(channel)
+    checkMapPresence(channel)
     if options.mapMode == .ephemeral, options.durability != .memory || options.historySize > 0 {
       report(
         channel.place(\.mapMode),
@@ -355,6 +386,39 @@ struct SettingsRules {
     }
     if options.mapScore != .client, options.mapOrder == .key {
       report(channel.place(\.mapScore), "is set, but map_order is \"key\"; write \"ascending\" or \"descending\"")
+    }
+  }
+
+  private mutating func checkMapKeys(_ channel: ChannelDeclaration) {
+    let options = channel.options
+    if options.mapClientKey != .given, options.mapKeyIsUser {
+      report(channel.place(\.mapKeyIsUser), "is true, but map_client_key says what the key is; leave one of them out")
+    }
+    // A client's id ends with its connection, and nobody writes that key again.
+    if options.mapClientKey == .client, options.mapTTLMilliseconds == 0 {
+      report(
+        channel.place(\.mapClientKey),
+        "is \"client_id\", but map_ttl is not set, so the entries of clients that have left would stay for ever; set map_ttl"
+      )
+    }
+  }
+
+  private mutating func checkMapPresence(_ channel: ChannelDeclaration) {
+    let options = channel.options
+    guard options.mapPresence != .none else { return }
+    let place = channel.place(\.mapPresence)
+    let presence = "is \"\(options.mapPresence.rawValue)\""
+    if !options.followsChannel {
+      report(place, "\(presence), but the map shows the presence of no channel; add \"follows_channel\": true")
+    }
+    if options.mapMode != .ephemeral || options.mapTTLMilliseconds > 0 {
+      report(place, "\(presence), which is kept as long as people are there; leave map_mode and map_ttl out")
+    }
+    if options.hasUserQuota {
+      report(place, "\(presence), of which users keep nothing; leave user_quota_bytes and user_quota_entries out")
+    }
+    if options.lane.isConflated {
+      report(place, "\(presence), of which nothing may be left out; write \"lane\": \"publications\"")
     }
   }
 

@@ -1,19 +1,34 @@
-import COpenSSL
 import Synchronization
 
 /// The certificates and rules that connections of one side share: TLS 1.2 and later, no renegotiation, ALPN `http/1.1`.
 ///
-/// A server's certificate can be replaced while it serves (``reload()``): connections that exist keep what they began
-/// with, later ones get the new one.
+/// A server's certificates can be replaced while it serves (``reload()``): connections that exist keep what they began
+/// with, later ones get the new ones.
 public final class TLSContext: Sendable {
-  /// Where a server's certificate comes from. Both are PEM files; the chain begins with the server's own.
+  /// Where a certificate of a server comes from. Chain and key are PEM files; the chain begins with the server's own.
   public struct CertificateFiles: Sendable, Equatable {
     public var chainPath: String
     public var keyPath: String
+    /// A file with an OCSP response in DER, which is stapled to the certificate; nil: nothing is.
+    public var responsePath: String?
 
-    public init(chainPath: String, keyPath: String) {
+    public init(chainPath: String, keyPath: String, responsePath: String? = nil) {
       self.chainPath = chainPath
       self.keyPath = keyPath
+      self.responsePath = responsePath
+    }
+  }
+
+  /// What a server asks of clients.
+  public struct ClientCertificates: Sendable, Equatable {
+    /// A PEM file: of these, or signed by one of these, a client's certificate has to be.
+    public var authoritiesPath: String
+    /// Whether a client without a certificate is refused. One whose certificate is not accepted is in any case.
+    public var isRequired: Bool
+
+    public init(authoritiesPath: String, isRequired: Bool) {
+      self.authoritiesPath = authoritiesPath
+      self.isRequired = isRequired
     }
   }
 
@@ -27,40 +42,83 @@ public final class TLSContext: Sendable {
     case insecure
   }
 
+  struct Server: Sendable, Equatable {
+    /// At least one.
+    var certificates: [CertificateFiles]
+    var clients: ClientCertificates?
+  }
+
   enum Side: Sendable, Equatable {
-    case server(CertificateFiles)
+    case server(Server)
     case client(Trust)
   }
 
   private let side: Side
+  let clock: TLSClock
   private let current: Mutex<LoadedContext>
 
-  /// The context of a server, with the certificate that the files hold now.
+  /// The context of a server with one certificate, which the files hold now.
   ///
   /// - Throws: where the files cannot be read, or do not belong together.
-  public static func server(_ files: CertificateFiles) throws(TLSError) -> TLSContext {
-    try TLSContext(.server(files))
+  public static func server(_ files: CertificateFiles) throws(TLSError) -> TLSContext { try server([files]) }
+
+  /// The context of a server, with the certificates that the files hold now.
+  ///
+  /// - Parameters:
+  ///   - certificates: each is for the DNS names in it. The first also serves clients that ask for another name, or for
+  ///     none.
+  ///   - clients: nil: clients are not asked for certificates.
+  /// - Throws: where the files cannot be read, or do not belong together. A response that cannot be stapled is no
+  ///   reason: a ``CertificateReloader`` logs it.
+  public static func server(
+    _ certificates: [CertificateFiles], clients: ClientCertificates? = nil
+  ) throws(TLSError) -> TLSContext {
+    try server(certificates, clients: clients, clock: .system)
+  }
+
+  /// As ``server(_:clients:)``, by a clock of its own.
+  package static func server(
+    _ certificates: [CertificateFiles], clients: ClientCertificates? = nil, clock: TLSClock
+  ) throws(TLSError) -> TLSContext {
+    precondition(!certificates.isEmpty, "a server needs a certificate")
+    return try TLSContext(.server(Server(certificates: certificates, clients: clients)), clock)
   }
 
   public static func client(trust: Trust = .system) throws(TLSError) -> TLSContext {
-    try TLSContext(.client(trust))
+    try TLSContext(.client(trust), .system)
   }
 
-  private init(_ side: Side) throws(TLSError) {
+  private init(_ side: Side, _ clock: TLSClock) throws(TLSError) {
     self.side = side
-    current = Mutex(try LoadedContext(side))
+    self.clock = clock
+    current = Mutex(try LoadedContext(side, clock))
   }
 
-  /// The files of a server, nil on a client.
-  public var certificateFiles: CertificateFiles? {
-    if case .server(let files) = side { files } else { nil }
+  /// The files that a server cannot do without, none on a client: certificates, keys, the authorities of clients.
+  var paths: [String] {
+    guard case .server(let server) = side else { return [] }
+    return server.certificates.flatMap { [$0.chainPath, $0.keyPath] }
+      + (server.clients.map { [$0.authoritiesPath] } ?? [])
   }
 
-  /// Reads the files again. Where it throws, the old certificate stays.
+  /// What people compare of a server's first certificate; nil on a client.
+  public var facts: CertificateFacts? { current.withLock(\.self).certificates.first?.context.facts }
+
+  /// The responses that are stapled to the server's certificates.
+  var responses: [StapledResponse] { current.withLock(\.self).certificates.compactMap(\.response) }
+
+  /// Reads the files again. Where it throws, the old certificates stay. Tickets of sessions that began before count no
+  /// more: each client sees the new certificate, and shows its own again.
   public func reload() throws(TLSError) {
-    let new = try LoadedContext(side)
+    let new = try LoadedContext(side, clock)
     current.withLock { $0 = new }
   }
+
+  /// Reads the files with stapled responses again.
+  func readResponses() { current.withLock(\.self).readResponses() }
+
+  /// Forgets keys of tickets that have ended.
+  func forgetOldKeys() { current.withLock(\.self).tickets.forgetOld() }
 
   /// A handler for one connection that was accepted. Place it first in the pipeline.
   ///
@@ -81,104 +139,4 @@ public final class TLSContext: Sendable {
     try session.expect(serverName: serverName, isVerified: trust != .insecure)
     return TLSHandler(session)
   }
-}
-
-/// One OpenSSL context, immutable once it is loaded; freed with its last reference.
-///
-/// Safety of the unchecked conformance: after `init` nothing changes the context, and OpenSSL's reference counts, with
-/// which `SSL_new` takes it, are atomic.
-@safe final class LoadedContext: @unchecked Sendable {
-  private let context: OpaquePointer
-
-  init(_ side: TLSContext.Side) throws(TLSError) {
-    OpenSSLErrors.clear()
-    let method = unsafe side.isServer ? TLS_server_method() : TLS_client_method()
-    guard let context = unsafe SSL_CTX_new(method) else {
-      throw .failed(detail: OpenSSLErrors.take() ?? "out of memory")
-    }
-    unsafe self.context = context
-    guard unsafe copenssl_set_minimum_tls12(context) == 1 else {
-      throw .failed(detail: OpenSSLErrors.take() ?? "TLS 1.2 is not available")
-    }
-    unsafe copenssl_set_modes(context)
-    unsafe copenssl_set_options(context)
-    switch side {
-    case .server(let files): try loadCertificate(files)
-    case .client(let trust): try loadTrust(trust)
-    }
-  }
-
-  deinit { unsafe SSL_CTX_free(context) }
-
-  private func loadCertificate(_ files: TLSContext.CertificateFiles) throws(TLSError) {
-    // Without this, OpenSSL asks for a pass phrase on the terminal, and a server would wait there for ever.
-    unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
-    guard unsafe SSL_CTX_use_certificate_chain_file(context, files.chainPath) == 1 else {
-      throw .cannotReadCertificate(path: files.chainPath, detail: OpenSSLErrors.take() ?? "no certificate")
-    }
-    guard unsafe SSL_CTX_use_PrivateKey_file(context, files.keyPath, SSL_FILETYPE_PEM) == 1 else {
-      let detail = OpenSSLErrors.take() ?? "no key"
-      if detail.contains("mismatch") {
-        throw .keyDoesNotMatch(certificatePath: files.chainPath, keyPath: files.keyPath)
-      }
-      throw .cannotReadKey(path: files.keyPath, detail: detail)
-    }
-    guard unsafe SSL_CTX_check_private_key(context) == 1 else {
-      _ = OpenSSLErrors.take()
-      throw .keyDoesNotMatch(certificatePath: files.chainPath, keyPath: files.keyPath)
-    }
-    unsafe SSL_CTX_set_alpn_select_cb(context, selectHTTP11, nil)
-    unsafe SSL_CTX_set_keylog_callback(context, learnKeys)
-    unsafe copenssl_keep_no_sessions(context)
-  }
-
-  private func loadTrust(_ trust: TLSContext.Trust) throws(TLSError) {
-    let offered = httpOverTLS
-    _ = unsafe SSL_CTX_set_alpn_protos(context, offered, UInt32(offered.count))
-    switch trust {
-    case .insecure: return unsafe SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
-    case .system:
-      guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
-        throw .cannotReadTrust(detail: OpenSSLErrors.take() ?? "none found")
-      }
-    case .authorities(let path):
-      guard unsafe SSL_CTX_load_verify_locations(context, path, nil) == 1 else {
-        throw .cannotReadTrust(detail: "\(path): \(OpenSSLErrors.take() ?? "no certificate")")
-      }
-    }
-    unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-  }
-
-  func makeSession(isServer: Bool, _ loop: TLSLoop) throws(TLSError) -> TLSSession {
-    try unsafe TLSSession(context: context, isServer: isServer, loop: loop)
-  }
-}
-
-extension TLSContext.Side {
-  fileprivate var isServer: Bool { if case .server = self { true } else { false } }
-}
-
-/// A list with one name, as ALPN writes it: its length, then its bytes.
-private let httpOverTLS: [UInt8] = [8] + Array("http/1.1".utf8)
-
-/// Chooses `http/1.1` where the client offers it. A client that offers only others gets no ALPN answer rather than an
-/// alert: it can still speak HTTP/1.1, and it sees that nothing else was agreed on.
-private let selectHTTP11: SSL_CTX_alpn_select_cb_func = { _, out, outLength, offered, offeredLength, _ in
-  guard let out = unsafe out, let outLength = unsafe outLength, let offered = unsafe offered else {
-    return SSL_TLSEXT_ERR_NOACK
-  }
-  let list = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredLength))
-  var index = 0
-  while index < list.count {
-    let length = unsafe Int(list[index])
-    guard index + 1 + length <= list.count else { return SSL_TLSEXT_ERR_NOACK }
-    let name = unsafe UnsafeBufferPointer(rebasing: list[(index + 1)..<(index + 1 + length)])
-    if unsafe name.elementsEqual("http/1.1".utf8) {
-      unsafe out.pointee = name.baseAddress
-      unsafe outLength.pointee = UInt8(length)
-      return SSL_TLSEXT_ERR_OK
-    }
-    index += 1 + length
-  }
-  return SSL_TLSEXT_ERR_NOACK
 }

@@ -34,12 +34,19 @@ import NIOCore
   private var input: ByteBuffer?
   /// The secrets that a server's handshake has told so far; nil on a client, and after the handshake.
   private var keys: TrafficKeys?
+  /// What the server's files held when the connection began; nil on a client, and after the handshake. OpenSSL's
+  /// callbacks look into it.
+  private var loaded: LoadedContext?
+  /// Which of the server's certificates the client gets.
+  private var certificate = 0
   /// What was agreed on in the handshake; nil for nothing.
   private(set) var applicationProtocol: String?
 
-  init(context: OpaquePointer, isServer: Bool, loop: TLSLoop) throws(TLSError) {
+  init(_ loaded: LoadedContext, _ context: OpenSSLContext, isServer: Bool, loop: TLSLoop) throws(TLSError) {
     OpenSSLErrors.clear()
-    guard let ssl = unsafe SSL_new(context) else { throw .failed(detail: OpenSSLErrors.take() ?? "out of memory") }
+    guard let ssl = unsafe SSL_new(context.pointer) else {
+      throw .failed(detail: OpenSSLErrors.take() ?? "out of memory")
+    }
     guard let method = unsafe portMethod.pointer, let bio = unsafe BIO_new(method) else {
       unsafe SSL_free(ssl)
       throw .failed(detail: "out of memory")
@@ -50,6 +57,7 @@ import NIOCore
     self.loop = loop
     engine = unsafe .openSSL(ssl)
     guard isServer else { return }
+    self.loaded = loaded
     keys = TrafficKeys()
     _ = unsafe SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
   }
@@ -143,20 +151,26 @@ import NIOCore
     if result == 1 {
       applicationProtocol = unsafe Self.applicationProtocol(ssl)
       unsafe takeOver(ssl, outputBefore: before)
+      loaded = nil
       return .done
     }
     switch unsafe SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .needsInput
     case SSL_ERROR_ZERO_RETURN: return .closed
     default:
-      let detail = OpenSSLErrors.take() ?? "the peer broke off"
-      let verdict = unsafe SSL_get_verify_result(ssl)
-      guard verdict == Int(X509_V_OK) else {
-        let reason = unsafe X509_verify_cert_error_string(verdict).map { unsafe String(cString: $0) }
-        return .failed(.untrustedPeer(detail: reason ?? detail))
-      }
-      return .failed(.handshakeFailed(detail: detail))
+      return .failed(unsafe handshakeError(ssl))
     }
+  }
+
+  /// Why OpenSSL has given up the handshake.
+  private func handshakeError(_ ssl: OpaquePointer) -> TLSError {
+    let isWithoutCertificate = OpenSSLErrors.isNext(SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE)
+    let detail = OpenSSLErrors.take() ?? "the peer broke off"
+    if isWithoutCertificate { return .clientWithoutCertificate }
+    let verdict = unsafe SSL_get_verify_result(ssl)
+    guard verdict != Int(X509_V_OK) else { return .handshakeFailed(detail: detail) }
+    let reason = unsafe X509_verify_cert_error_string(verdict).map { unsafe String(cString: $0) } ?? detail
+    return loaded == nil ? .untrustedPeer(detail: reason) : .untrustedClient(detail: reason)
   }
 
   /// Decrypts what is there, up to one record.
@@ -236,6 +250,32 @@ import NIOCore
   }
 }
 
+// MARK: What OpenSSL asks a server
+
+extension TLSSession {
+  /// Chooses the certificate for the name.
+  ///
+  /// - Returns: its context; nil where the first certificate stays.
+  func choose(_ name: String) -> OpenSSLContext? {
+    guard let loaded, let index = loaded.index(for: name) else { return nil }
+    certificate = index
+    return loaded.certificates[index].context
+  }
+
+  /// What is stapled to the chosen certificate now; nil for nothing.
+  var response: [UInt8]? { loaded.flatMap { $0.certificates[certificate].response?.bytes(at: $0.clock.wall()) } }
+
+  var tickets: TicketKeys? { loaded?.tickets }
+
+  /// Whether a client that comes with a ticket gets another. In TLS 1.3 each ticket is for one use, in TLS 1.2 one is
+  /// good until its key is forgotten. A client that was asked for a certificate gets none: with a chain of tickets it
+  /// could stay for ever without showing its certificate again, which may have expired.
+  func renewsTicket(_ ssl: OpaquePointer?, isKeySealing: Bool) -> Bool {
+    guard let ssl = unsafe ssl, unsafe SSL_get_verify_mode(ssl) == SSL_VERIFY_NONE else { return false }
+    return unsafe !isKeySealing || SSL_version(ssl) == TLS1_3_VERSION
+  }
+}
+
 // MARK: Taking over from OpenSSL
 
 extension TLSSession {
@@ -283,10 +323,3 @@ extension TLSSession {
 }
 
 private let portMethod = PortMethod()
-
-/// OpenSSL's key log callback for a server's context: gives each line to the session of its connection.
-let learnKeys: SSL_CTX_keylog_cb_func = { ssl, line in
-  // The session owns the SSL object, so it is there.
-  guard let ssl = unsafe ssl, let line = unsafe line, let place = unsafe SSL_get_ex_data(ssl, 0) else { return }
-  unsafe Unmanaged<TLSSession>.fromOpaque(place).takeUnretainedValue().learn(line)
-}

@@ -53,6 +53,35 @@ public enum MapScore: String, Sendable, CaseIterable {
   case updated
 }
 
+/// Where the key comes from that a client writes in a map.
+public enum MapClientKey: String, Sendable, CaseIterable {
+  /// The client gives the key.
+  case given
+  /// The key is the client's id, whatever the client gives.
+  case client = "client_id"
+  /// The key is the client's user id, whatever the client gives; anonymous clients write nothing.
+  case user = "user_id"
+}
+
+/// Whose presence a map shows, on the channel that the map's channel follows.
+public enum MapPresence: String, Sendable, CaseIterable {
+  /// The map shows what is written to it.
+  case none
+  /// An entry for each client, under its id.
+  case clients
+  /// An entry for each user, under the user id, as long as one of the user's clients is there.
+  case users
+
+  /// The `type` of a subscription to such a map.
+  public var subscriptionType: Int32 {
+    switch self {
+    case .none: 1
+    case .clients: 2
+    case .users: 3
+    }
+  }
+}
+
 /// The name of an app, stored in place: the options of channels are copied for each publish, and a string would have
 /// its references counted each time.
 public struct AppName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
@@ -102,6 +131,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var allowPresenceForClient = false
   public var allowPresenceForAnonymous = false
   public var allowUserLimitedChannels = false
+  /// Subscribers who ask for it get publications as patches against the one before. Off unless somebody wants it: each
+  /// channel then keeps a payload, and each publication is compared with the one before.
+  public var allowDelta = false
   public var durability = Durability.memory
   public var dataFormat = DataFormat.json
   /// The lane of the channel's publications. Only ``Lane/publications`` goes with history and positions: publications
@@ -120,6 +152,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var mapMaximumEntries = 1000
   /// A client writes the key of its own user id alone.
   public var mapKeyIsUser = false
+  public var mapClientKey = MapClientKey.given
+  /// The broker writes the map's entries and nobody else: who is on the channel that this one follows.
+  public var mapPresence = MapPresence.none
   /// The author of a publication may replace and remove it.
   public var allowEditForAuthor = false
   /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Whoever
@@ -141,8 +176,17 @@ public struct ChannelOptions: Sendable, Equatable {
 
   public init() {}
 
+  /// Milliseconds that clients are told to leave between their publications; 0: none, or no client publishes.
+  public var publishDebounceMilliseconds: UInt32 {
+    let isPublishedTo = allowPublishForSubscriber || allowPublishForClient || allowPublishForAnonymous
+    return isPublishedTo ? UInt32(clamping: publishIntervalMilliseconds) : 0
+  }
+
   /// Whether publications are kept: both limits must be set.
   public var keepsHistory: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
+
+  /// Whether subscribers may have patches: where all of them get the same publications, one after another.
+  public var allowsDelta: Bool { allowDelta && kind == .stream && app == nil && !lane.isConflated }
 
   /// Whether the amount that each user keeps is counted, and bounded.
   public var hasUserQuota: Bool { userQuotaBytes > 0 || userQuotaEntries > 0 }
@@ -163,11 +207,13 @@ public struct NamespaceTable: Sendable, Equatable {
     /// hash it.
     let entries: [Entry]
     let apps: [String]
+    let presenceMaps: [String]
 
     init(_ withoutNamespace: ChannelOptions, _ namespaces: [String: ChannelOptions], apps: [String]) {
       self.withoutNamespace = withoutNamespace
       self.namespaces = namespaces
       self.apps = apps
+      presenceMaps = namespaces.filter { $0.value.mapPresence != .none }.keys.sorted()
       entries =
         namespaces.count > 32
         ? [] : namespaces.sorted { $0.key < $1.key }.map { Entry(name: Array($0.key.utf8), options: $0.value) }
@@ -202,6 +248,9 @@ public struct NamespaceTable: Sendable, Equatable {
 
   /// The apps that have a namespace here, in order of their names.
   public var apps: [String] { contents.apps }
+
+  /// The namespaces whose channels show the presence of others as maps, in order of their names.
+  public var presenceMaps: [String] { contents.presenceMaps }
 
   /// Adds the namespaces of an app.
   public mutating func add(_ namespaces: [String: ChannelOptions], of app: String) {

@@ -44,6 +44,28 @@ struct EngineServerTests {
     }
   }
 
+  @Test("Subscribers with permessage-deflate get the same in fewer bytes, in both formats")
+  func compressed() async throws {
+    try await withServer(Self.configuration, arguments: Self.patient) { server in
+      for format in ["json", "protobuf"] {
+        var (bytes, plan) = ([Double](), plan(server, format))
+        plan.scenario.groups[0].payload = 500
+        for compresses in [false, true] {
+          plan.run = UUID().uuidString
+          plan.target.compresses = compresses
+          let report = try await WorkerRunner.run(plan)
+          #expect(try #require(report.groups.first).isWhole)
+          #expect(report.remarks == [])
+          // What a busy machine brings later is in neither count.
+          try #require(report.arrived > 0)
+          bytes.append(Double(try #require(report.received)) / Double(report.arrived))
+        }
+        #expect(bytes[0] > 500)
+        #expect(bytes[1] < bytes[0] * 0.8, "\(bytes)")
+      }
+    }
+  }
+
   @Test("Clients that drop, miss publications and return recover each of them, in both formats")
   func resume() async throws {
     try await withServer(Self.configuration, arguments: Self.patient) { server in

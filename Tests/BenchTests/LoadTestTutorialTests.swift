@@ -34,7 +34,8 @@ struct LoadTestTutorialTests {
       }
       #expect(await server.terminate() == 0, "\(server.errorOutput)")
       let page = try String(contentsOf: folder.appendingPathComponent("before.html"), encoding: .utf8)
-      #expect(page.contains("CPU per delivery"))
+      // On a machine that is full of other tests nothing may arrive in the second that is measured.
+      #expect(page.contains("CPU per delivery") || page.contains("the server fell behind"))
     }
   }
 
@@ -45,7 +46,9 @@ struct LoadTestTutorialTests {
     // Whether a turn counts is this machine's to say, which runs other tests beside. One turn decides and compares nothing.
     if command.contains(" compare ") {
       #expect([0, 2].contains(outcome.status), "\(command): \(outcome.output)")
-      let reasons = ["too few turns to say", "no figure in common", "not in the first", "not in the second"]
+      let reasons = [
+        "too few turns to say", "no figure in common", "not in the first", "not in the second", "none in the",
+      ]
       let isSaid = reasons.contains { outcome.output.contains($0) }
       #expect(isSaid, "\(command): \(outcome.output)")
     } else if command.contains("--require") {

@@ -240,8 +240,8 @@ extension BrokerRequest {
 extension BrokerResponse {
   /// The answer to a publish, with the epoch of the scripted disk.
   static func published(_ offset: UInt64) -> BrokerResponse { .published(.init(epoch: "disk", offset: offset)) }
-  static func subscribed(_ offset: UInt64, recovered: Bool = false) -> BrokerResponse {
-    .subscribed(.init(position: .init(epoch: "disk", offset: offset), recovered: recovered))
+  static func subscribed(_ offset: UInt64, recovered: Bool = false, gap: RecoveryGap? = nil) -> BrokerResponse {
+    .subscribed(.init(position: .init(epoch: "disk", offset: offset), recovered: recovered, gap: gap))
   }
 
   var errorCode: UInt32? { if case .failed(let error) = self { error.code } else { nil } }

@@ -51,11 +51,13 @@ struct DecisionTests {
     "recovery: what may be read, what is whole without reading, and what cannot be had",
     arguments: [
       ("e", 5, 5, true, 10, RecoveryDecision.upToDate), ("e", 5, 5, false, 0, .upToDate),
-      ("", 5, 5, false, 0, .upToDate), ("x", 5, 5, true, 10, .impossible),
+      ("", 5, 5, false, 0, .upToDate), ("x", 5, 5, true, 10, .impossible(.init(.epoch))),
       ("e", 2, 5, true, 3, .read(after: 2, count: 3)), ("", 2, 5, true, 3, .read(after: 2, count: 3)),
-      ("e", 2, 5, true, 2, .impossible), ("e", 2, 5, false, 10, .impossible), ("e", 6, 5, true, 10, .impossible),
-      ("e", UInt64.max, 5, true, 10, .impossible), ("e", 0, UInt64.max, true, 10, .impossible),
-      ("e\u{301}", 5, 5, true, 10, .impossible), ("x", 0, 0, true, 10, .impossible),
+      ("e", 2, 5, true, 2, .impossible(.init(3...5, .limit))),
+      ("e", 2, 5, false, 10, .impossible(.init(3...5, .notKept))),
+      ("e", 6, 5, true, 10, .impossible(.init(.ahead))), ("e", UInt64.max, 5, true, 10, .impossible(.init(.ahead))),
+      ("e", 0, UInt64.max, true, 10, .impossible(.init(1...UInt64.max, .limit))),
+      ("e\u{301}", 5, 5, true, 10, .impossible(.init(.epoch))), ("x", 0, 0, true, 10, .impossible(.init(.epoch))),
     ] as [(String, UInt64, UInt64, Bool, UInt32, RecoveryDecision)])
   func recovery(epoch: String, offset: UInt64, top: UInt64, keeps: Bool, limit: UInt32, expected: RecoveryDecision) {
     let decision = decideRecovery(
@@ -68,7 +70,7 @@ struct DecisionTests {
   func epochBytes() {
     let decision = decideRecovery(
       since: .init(epoch: "\u{E9}", offset: 1), top: .init(epoch: "e\u{301}", offset: 1), keepsHistory: true, limit: 9)
-    #expect(decision == .impossible)
+    #expect(decision == .impossible(.init(.epoch)))
   }
 
   @Test("a recovery is whole only with each offset once and in order")

@@ -29,13 +29,13 @@ struct SubscribeTests {
     scene.request(1, .subscribe(disk, since: .init(epoch: "disk", offset: 2)))
     #expect(recovered(scene.hears())?.publications.map(\.offset) == [3, 4])
     scene.request(2, .subscribe(disk, since: .init(epoch: "disk", offset: 2), limit: 1))
-    #expect(scene.hears() == [.reply(2, .subscribed(4))])
+    #expect(scene.hears() == [.reply(2, .subscribed(4, gap: .init(3...4, .limit)))])
     scene.request(3, .subscribe(disk, since: .init(epoch: "other", offset: 2)))
-    #expect(scene.hears() == [.reply(3, .subscribed(4))])
+    #expect(scene.hears() == [.reply(3, .subscribed(4, gap: .init(.epoch)))])
     scene.request(4, .subscribe(disk, since: .init(epoch: "disk", offset: 4)))
     #expect(scene.hears() == [.reply(4, .subscribed(4, recovered: true))])
     scene.request(5, .subscribe(disk, since: .init(epoch: "disk", offset: .max)))
-    #expect(scene.hears() == [.reply(5, .subscribed(4))])
+    #expect(scene.hears() == [.reply(5, .subscribed(4, gap: .init(.ahead)))])
     scene.request(6, .subscribe(disk))
     #expect(scene.core.counters.recoveriesWhole == 2)
     #expect(scene.core.counters.recoveriesNotWhole == 3)
@@ -50,7 +50,7 @@ struct SubscribeTests {
     }
     scene.finish(2)
     scene.request(1, .subscribe(disk, since: .init(epoch: "disk", offset: 2)))
-    #expect(scene.hears() == [.reply(1, .subscribed(4))])
+    #expect(scene.hears() == [.reply(1, .subscribed(4, gap: .init(3...4, .bytes)))])
     scene.request(2, .subscribe(disk, since: .init(epoch: "disk", offset: 3)))
     #expect(recovered(scene.hears())?.publications.map(\.offset) == [4])
   }
@@ -60,7 +60,7 @@ struct SubscribeTests {
     let scene = filled(3)
     #expect(scene.serve(1, .historyRemove(disk)) == .done)
     scene.request(1, .subscribe(disk, since: .init(epoch: "disk", offset: 2)))
-    #expect(scene.hears() == [.reply(1, .subscribed(3))])
+    #expect(scene.hears() == [.reply(1, .subscribed(3, gap: .init(3...3, .removed)))])
   }
 
   @Test("a subscribe that cannot read leaves no interest behind")

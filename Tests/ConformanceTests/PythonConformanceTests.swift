@@ -41,6 +41,7 @@ struct PythonConformanceTests {
         "namespaces": [
           {"name": "brief", \(allowed), "history_size": 2, "history_ttl": "10m"},
           {"name": "closed"},
+          {"name": "patched", \(allowed), "history_size": 100, "history_ttl": "10m", "allow_delta": true},
           {"name": "favorites", "kind": "map", "map_mode": "persistent", "map_order": "ascending"}
         ]
       }
@@ -57,6 +58,9 @@ struct PythonConformanceTests {
 
   @Test("Recovery across connections that are cut", arguments: Format.allCases)
   func recovery(format: Format) async throws { try await run("recovery", format) }
+
+  @Test("Delta compression, live and across connections that are cut", arguments: Format.allCases)
+  func delta(format: Format) async throws { try await run("delta", format) }
 
   @Test("Tokens: invalid, expired, refreshed, and of subscriptions", arguments: Format.allCases)
   func tokens(format: Format) async throws { try await run("tokens", format) }
@@ -103,6 +107,9 @@ struct PythonConformanceTests {
     let script = ServerProcess.repository.appendingPathComponent("Tests/WebTests/javascript/beside.mjs")
     try await run("beside", format, environment: ["NODE": node.path, "BESIDE": script.path])
   }
+
+  @Test("Clients with and without permessage-deflate hear the same, and a publication is compressed once for all")
+  func compressed() async throws { try await run("compressed", .json) }
 
   private func run(
     _ script: String, _ format: Format, _ place: Place = .oneProcess, settings: [String] = [],

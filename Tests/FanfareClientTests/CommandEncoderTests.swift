@@ -28,6 +28,14 @@ struct CommandEncoderTests {
     #expect(got.filter == filter && got.refusal == nil)
   }
 
+  @Test("A connect arrives with all that it says")
+  func connects() throws {
+    var connect = ClientCommand.Connect()
+    (connect.token, connect.data, connect.name, connect.version) = ("t", [0x31], "n", "v")
+    connect.reconnects = true
+    #expect(try read(.connect(connect)) == .connect(connect))
+  }
+
   @Test("The fields of a map arrive")
   func maps() throws {
     var subscribe = ClientCommand.Subscribe()

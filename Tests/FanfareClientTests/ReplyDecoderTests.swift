@@ -40,8 +40,12 @@ struct ReplyDecoderTests {
     refresh.version = "v"
     refresh.expires = true
     refresh.ttl = 3
+    var (lacking, renewed) = (ClientReply.SubscribeResult(), ClientReply.SubscribeResult())
+    lacking.gap = RecoveryGap(42...57, .expired)
+    renewed.gap = RecoveryGap(.epoch)
     return [
-      .connect(id: 1, connect), .subscribe(id: 2, subscribe), .unsubscribe(id: 3), .publish(id: 4),
+      .connect(id: 1, connect), .subscribe(id: 2, subscribe), .subscribe(id: 2, lacking), .subscribe(id: 2, renewed),
+      .unsubscribe(id: 3), .publish(id: 4),
       .presence(id: 5, [info]), .presence(id: 5, [info], isPartial: true),
       .presenceStats(id: 6, clients: 2, users: 1), .history(id: 7, history),
       .ping(id: 8), .rpc(id: 9, data: [3]), .refresh(id: 10, refresh), .subRefresh(id: 11, expires: true, ttl: 4),
@@ -52,6 +56,7 @@ struct ReplyDecoderTests {
         .subscribe(
           channel: "ch", recoverable: true, positioned: true, StreamPosition(epoch: "e", offset: 1), data: [5])),
       .push(.disconnect(.shutdown)), .push(.refresh(expires: true, ttl: 8)),
+      .push(.reconnect(afterMilliseconds: 2500)),
     ]
   }
 

@@ -38,6 +38,20 @@ struct SubscriptionTests {
       ])
   }
 
+  @Test("What could not be recovered is told, right after it is told that something is missing")
+  func gap() throws {
+    var machine = makeConnectedMachine()
+    _ = machine.handle(.subscribe(10, try ChannelName("news"), .init(since: start)))
+    var result = ClientReply.SubscribeResult()
+    (result.recoverable, result.wasRecovering, result.epoch, result.offset) = (true, true, "e", 9)
+    result.gap = RecoveryGap(6...8, .size)
+    let top = StreamPosition(epoch: "e", offset: 9)
+    #expect(
+      machine.receives(.subscribe(id: 2, result)).events(of: 10) == [
+        .subscribed(position: top, wasRecovering: true, recovered: false), .gap(RecoveryGap(6...8, .size)),
+      ])
+  }
+
   @Test("After a reconnect it recovers from the last publication that was delivered")
   func recovers() throws {
     var machine = makeConnectedMachine()

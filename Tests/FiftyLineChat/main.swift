@@ -29,7 +29,7 @@ Task {
     case .join(let info): show("* \(info.user) is here")
     case .leave(let info): show("* \(info.user) has gone")
     case .unsubscribed(let code): show("* the end: \(code.reason)")
-    case .subscribing: break
+    case .subscribing, .gap: break
     }
   }
 }

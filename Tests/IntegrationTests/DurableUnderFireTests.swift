@@ -49,7 +49,7 @@ struct DurableUnderFireTests {
       try await client.connect()
       let subscription = try await client.subscribe(
         Self.channel, .init(recoverable: true, maximumWaitingBytes: 64 << 20))
-      let seen = Seen()
+      let seen = SeenEvents()
       // The reader has a thread of its own, so that it reads whenever something comes, whatever the test waits for.
       let readers = OwnThreadExecutor()
       defer { readers.end() }
@@ -67,39 +67,6 @@ struct DurableUnderFireTests {
       #expect(seen.interruptions > 0, "the server was killed and the client did not notice")
       #expect(seen.failedRecoveries == 0)
       await client.disconnect()
-    }
-  }
-
-  /// What a client was told.
-  private final class Seen: Sendable {
-    private struct State {
-      var data: [String] = []
-      var hasBegun = false
-      var interruptions = 0
-      var failedRecoveries = 0
-    }
-
-    private let state = Mutex(State())
-
-    var data: [String] { state.withLock { $0.data } }
-    var hasBegun: Bool { state.withLock { $0.hasBegun } }
-    var interruptions: Int { state.withLock { $0.interruptions } }
-    var failedRecoveries: Int { state.withLock { $0.failedRecoveries } }
-
-    func read(_ subscription: Subscription) async {
-      for await event in subscription.events {
-        state.withLock { state in
-          switch event {
-          case .publication(let publication):
-            // Payloads are JSON strings without escapes.
-            state.data.append(String(decoding: publication.data.dropFirst().dropLast(), as: UTF8.self))
-          case .subscribing: state.interruptions += 1
-          case .subscribed(_, wasRecovering: true, recovered: false): state.failedRecoveries += 1
-          case .subscribed: state.hasBegun = true
-          default: break
-          }
-        }
-      }
     }
   }
 

@@ -127,6 +127,66 @@ struct MapChannelTests {
     }
   }
 
+  @Test("Presence as a map: who is there, who comes and goes, for those on the channel and nobody else")
+  func presence() async throws {
+    let online = "channel.namespaces.typing"
+    let settings = [
+      "\(online).map_presence=clients", "\(online).map_ttl=0s", "\(online).lane=publications",
+      "\(online).publish_interval=0s", "\(online).map_key_is_user=false",
+      "channel.namespaces.receipts.map_mode=ephemeral",
+      "channel.namespaces.receipts.map_presence=users", "channel.namespaces.receipts.map_key_is_user=false",
+    ]
+    try await PhoneHall.with(settings) { hall in
+      let ada = try await hall.phone(of: "ada")
+      await #expect(throws: Phone.Fault.self, "who is not on the channel") {
+        try await ada.subscribeMap("typing:chat:42", type: 2)
+      }
+      try await ada.subscribe("chat:42")
+      let result = try await ada.subscribeMap("typing:chat:42", type: 2)
+      #expect(result["type"].int == 2)
+      #expect(result["state"].array.map { $0["info"]["user"].string } == ["ada"])
+      #expect(result["state"].array.first?["key"].string == result["state"].array.first?["info"]["client"].string)
+      try await ada.subscribeMap("receipts:chat:42", type: 3)
+      #expect(ada.map("receipts:chat:42").keys.sorted() == ["ada"])
+      let (bob, tablet) = (try await hall.phone(of: "bob"), try await hall.phone(of: "bob"))
+      try await bob.subscribe("chat:42")
+      try await tablet.subscribe("chat:42")
+      #expect(await eventually { ada.map("typing:chat:42").count == 3 && ada.map("receipts:chat:42").count == 2 })
+      try await bob.ask("\"unsubscribe\":{\"channel\":\"chat:42\"}")
+      #expect(await eventually { ada.map("typing:chat:42").count == 2 })
+      #expect(ada.map("receipts:chat:42").keys.sorted() == ["ada", "bob"], "by another device")
+      try await tablet.ask("\"unsubscribe\":{\"channel\":\"chat:42\"}")
+      #expect(await eventually { ada.map("receipts:chat:42").keys.sorted() == ["ada"] })
+      #expect(ada.publications("receipts:chat:42").map { $0["removed"].bool } == [false, true])
+      let fault = await #expect(throws: Phone.Fault.self) {
+        try await ada.call("map.set", "{\"channel\":\"typing:chat:42\",\"key\":\"x\",\"data\":1}")
+      }
+      #expect(fault?.code == 103)
+      try await ada.ask("\"unsubscribe\":{\"channel\":\"chat:42\"}")
+      #expect(await eventually { ada.pushes.count { !$0["unsubscribe"].isNull } == 2 }, "both maps end with it")
+    }
+  }
+
+  @Test("The server gives the key, and says how often to publish")
+  func clientKey() async throws {
+    let typing = "channel.namespaces.typing"
+    let settings = ["\(typing).map_client_key=client_id", "\(typing).map_key_is_user=false", "\(typing).map_ttl=10m"]
+    try await PhoneHall.with(settings) { hall in
+      let (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await ada.subscribe("chat:42")
+      try await bob.subscribe("chat:42")
+      #expect(try await bob.subscribeMap("typing:chat:42")["publish_debounce"].int == 2000)
+      for (phone, key) in [(ada, "one"), (bob, "one")] {
+        try await phone.ask(
+          "\"publish\":{\"channel\":\"typing:chat:42\",\"type\":1,\"key\":\"\(key)\",\"data\":{}}")
+      }
+      #expect(await eventually { bob.map("typing:chat:42").count == 2 }, "each has a key of its own")
+      for publication in bob.publications("typing:chat:42") {
+        #expect(publication["key"].string == publication["info"]["client"].string)
+      }
+    }
+  }
+
   @Test("Receipts go forward only, count what is unread, and are the same on all devices after a restart")
   func receipts() async throws {
     try await PhoneHall.with { hall in

@@ -64,9 +64,10 @@ struct ShippedFileTests {
     }
     #expect(!names.contains("ProtectClock"))
     let production = try JSONSerialization.jsonObject(with: Data(ShownCommand.text("config/production.json").utf8))
-    let deadline = ((production as? [String: Any])?["shutdown"] as? [String: Any])?["deadline"] as? String
-    let seconds = try #require(deadline.flatMap { Int($0.dropLast()) })
-    #expect(try Int(Self.value("TimeoutStopSec")) ?? 0 > seconds)
+    let shutdown = (production as? [String: Any])?["shutdown"] as? [String: Any]
+    let deadline = try #require((shutdown?["deadline"] as? String).flatMap { Int($0.dropLast()) })
+    let ramp = (shutdown?["ramp"] as? String).flatMap { Int($0.dropLast()) } ?? 0
+    #expect(try Int(Self.value("TimeoutStopSec")) ?? 0 > deadline + ramp)
   }
 
   @Test("The program understands the commands of the unit, and its data folder is the one that the unit makes")

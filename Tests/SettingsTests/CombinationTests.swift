@@ -57,6 +57,36 @@ struct CombinationTests {
       problems(#"{"log": {"engine": "postgres", "postgres": {"connection": "host=x"}}, \#(keys)}"#) == ["accepted"])
   }
 
+  @Test("Keys of maps that the server gives")
+  func mapKeys() {
+    let place = "channel.without_namespace"
+    let map = #""kind": "map", "map_client_key": "client_id""#
+    #expect(refused(channel(map), "\(place).map_client_key", "is \"client_id\", but map_ttl is not set"))
+    #expect(
+      refused(
+        channel(map + #", "map_ttl": "1m", "map_key_is_user": true"#), "\(place).map_key_is_user",
+        "is true, but map_client_key says what the key is"))
+    #expect(problems(channel(map + #", "map_ttl": "1m""#)) == ["accepted"])
+    #expect(problems(channel(#""kind": "map", "map_client_key": "user_id""#)) == ["accepted"])
+  }
+
+  @Test("Maps of presence that show nothing, or keep something", arguments: ["clients", "users"])
+  func mapPresence(_ kind: String) {
+    func file(_ more: String) -> String {
+      #"{"channel": {"namespaces": [{"name": "n", "kind": "map", "map_presence": "\#(kind)"\#(more)}]}}"#
+    }
+    let place = "channel.namespaces.n.map_presence"
+    #expect(refused(file(""), place, "is \"\(kind)\", but the map shows the presence of no channel"))
+    let follows = #", "follows_channel": true"#
+    #expect(problems(file(follows)) == ["accepted"])
+    for more in [#", "map_ttl": "1m""#, #", "map_mode": "recoverable""#] {
+      #expect(refused(file(follows + more), place, "is \"\(kind)\", which is kept as long as people are there"))
+    }
+    #expect(
+      refused(file(follows + #", "user_quota_entries": 5"#), place, "is \"\(kind)\", of which users keep nothing"))
+    #expect(refused(file(follows + #", "lane": "typing""#), place, "is \"\(kind)\", of which nothing may be left out"))
+  }
+
   @Test("Pushed joins that nobody makes")
   func joins() {
     #expect(
@@ -80,6 +110,15 @@ struct CombinationTests {
     #expect(problems(channel(#""lane": "\#(lane)", "presence": true, "join_leave": true"#)) == ["accepted"])
     let inNamespace = #"{"channel": {"namespaces": [{"name": "n", "lane": "\#(lane)", "force_positioning": true}]}}"#
     #expect(refused(inNamespace, "channel.namespaces.n.lane", "is \"\(lane)\""))
+  }
+
+  @Test("Patches where publications are left out, or have none before them")
+  func delta() {
+    let place = "channel.without_namespace.allow_delta"
+    #expect(refused(channel(#""allow_delta": true, "lane": "typing""#), place, "is true, but lane is \"typing\""))
+    #expect(refused(channel(#""allow_delta": true, "kind": "map""#), place, "is true, but a map has no publication"))
+    #expect(problems(channel(#""allow_delta": true, "publication_data_format": "binary""#)) == ["accepted"])
+    #expect(problems(channel(#""allow_delta": false, "kind": "map""#)) == ["accepted"])
   }
 
   @Test("The lane of publications goes with everything, and there is no fourth")
@@ -130,6 +169,39 @@ struct CombinationTests {
       found.count == 2 && found.allSatisfy { $0.hasPrefix("f.json:1: server.tls.enabled: is true, but server.tls.") })
     #expect(
       problems(#"{"server": {"tls": {"enabled": true, "certificate_file": "c", "key_file": "k"}}}"#) == ["accepted"])
+  }
+
+  @Test("Certificates in two places, too many of them, or without their files")
+  func certificates() {
+    let one = #"{"certificate_file": "c", "key_file": "k"}"#
+    func tls(_ rest: String) -> String { #"{"server": {"tls": {"enabled": true, \#(rest)}}}"# }
+    #expect(problems(tls(#""certificates": [\#(one)]"#)) == ["accepted"])
+    #expect(
+      refused(
+        tls(#""certificates": [\#(one)], "key_file": "k""#), "server.tls.key_file",
+        "is set beside server.tls.certificates"))
+    let many = Array(repeating: one, count: 101).joined(separator: ",")
+    #expect(refused(tls(#""certificates": [\#(many)]"#), "server.tls.certificates", "holds more than 100"))
+    #expect(
+      refused(
+        tls(#""certificates": [\#(one), {"certificate_file": "d"}]"#), "server.tls.certificates",
+        #"holds "d" without key_file"#))
+    #expect(
+      refused(
+        tls(#""certificates": [\#(one), {"key_file": "k"}]"#), "server.tls.certificates",
+        "holds one without certificate_file"))
+  }
+
+  @Test("Clients' certificates that nobody would ask for")
+  func clientCertificates() {
+    #expect(
+      refused(
+        #"{"server": {"tls": {"client_ca_file": "ca"}}}"#, "server.tls.client_ca_file",
+        "is set, but server.tls.enabled is false"))
+    #expect(
+      refused(
+        #"{"server": {"tls": {"client_certificates": "optional"}}}"#, "server.tls.client_certificates",
+        "says nothing while server.tls.client_ca_file is not set"))
   }
 
   @Test(

@@ -152,6 +152,7 @@ extension AppWorld {
 
   private func answered(_ command: Command, _ response: BrokerResponse, _ phone: Phone) {
     answers.append("\(phone.name) \(command.method): \(response)")
+    defer { onAnswer?(phone, response) }
     if let step = command.picture { answered(step, response, phone) }
     switch response {
     case .result(let data):

@@ -72,6 +72,8 @@ final class AppWorld {
   var violations: [String] = []
   /// All answers to phones, as text.
   var answers: [String] = []
+  /// Hears of each answer to a command, when its text is the last of the answers.
+  var onAnswer: ((Phone, BrokerResponse) -> Void)?
   var coverage = AppCoverage()
   var oracle = AppOracle()
   private var nextConnection: UInt64 = 1
@@ -286,6 +288,7 @@ final class AppWorld {
         note(member, isThere: false, on: channel, audience, index)
       case .discard(let told): discard(told, at: index)
       case .holdClients, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey, .measured: break
+      case .deltaBase: break  // Nobody takes patches.
       }
     }
     if !wasOpen, gateways[index].link.isOpen { linkOpened(index) }

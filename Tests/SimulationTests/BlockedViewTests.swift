@@ -86,7 +86,7 @@ struct BlockedViewTests {
   /// Left out is what depends on the network alone, or on whether somebody else has a channel open, which one who is away has
   /// not either: which of one's own devices comes first, and the offset of a channel in memory, which begins anew where
   /// nobody had it open.
-  private static func comparable(_ heard: [String]) -> [String] {
+  static func comparable(_ heard: [String]) -> [String] {
     let lines = heard.filter { !($0.contains(" ann") && ($0.hasSuffix(" joins") || $0.hasSuffix(" leaves"))) }
       .map { line -> (channel: Substring, text: String) in
         var words = line.split(separator: " ", maxSplits: 2)
@@ -99,16 +99,16 @@ struct BlockedViewTests {
       .map(\.element.text)
   }
 
-  private static let park = #"{"place":"park"}"#
+  static let park = #"{"place":"park"}"#
 
-  private static func profile(_ name: String) -> Command {
+  static func profile(_ name: String) -> Command {
     Command(method: "clique.profile.set", data: #"{"name":"\#(name)"}"#)
   }
 
   /// All three talk with each other, and cat founds a group of them.
   ///
   /// - Returns: its id; nil where it was not founded, because bob and ann do not talk.
-  private static func found(_ world: AppWorld) -> String? {
+  static func found(_ world: AppWorld) -> String? {
     let cat = world.phones.filter { $0.user == "cat" }[0]
     for other in ["ann", "bob"] {
       world.say(cat, other)
@@ -187,7 +187,7 @@ struct BlockedViewTests {
     }
   }
 
-  private static func quiet(_ world: AppWorld, _ milliseconds: Int64) {
+  static func quiet(_ world: AppWorld, _ milliseconds: Int64) {
     // Time passes in steps so short that no link times out: sessions that begin anew would differ between the two runs
     // for reasons other than the block.
     let steps = max(3, milliseconds / 400)

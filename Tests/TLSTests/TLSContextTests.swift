@@ -1,6 +1,4 @@
 import Foundation
-import NIOCore
-import NIOPosix
 import TLS
 import TestSupport
 import Testing
@@ -101,34 +99,14 @@ struct TLSContextTests {
   func commandLineClient() throws {
     let certificate = try TestCertificate()
     let context = try TLSContext.server(certificate.files)
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    defer { try? group.syncShutdownGracefully() }
-    let server = try ServerBootstrap(group: group)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandlers([context.makeServerHandler(), Greeter()])
-        }
-      }
-      .bind(host: "127.0.0.1", port: 0).wait()
-    let port = server.localAddress?.port ?? 0
+    let server = try GreetingServer(context)
     for (version, works) in [("-tls1_2", true), ("-tls1_3", true), ("-tls1_1", false)] {
-      let said = try TestCertificate.openssl([
-        "s_client", "-connect", "127.0.0.1:\(port)", version, "-CAfile", certificate.chainPath, "-verify_return_error",
-        "-servername", "localhost", "-alpn", "http/1.1", "-ign_eof",
+      let said = try server.connect([
+        version, "-CAfile", certificate.chainPath, "-verify_return_error", "-servername", "localhost", "-alpn",
+        "http/1.1",
       ])
-      #expect(said.contains("greetings over TLS") == works, "\(version): \(said)")
+      #expect(said.contains(GreetingServer.greeting) == works, "\(version): \(said)")
       #expect(said.contains("ALPN protocol: http/1.1") == works)
     }
-  }
-
-  /// A handler that says its word when the handshake has ended, and closes.
-  private final class Greeter: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      guard event is TLSHandshakeCompleted else { return }
-      context.writeAndFlush(NIOAny(ByteBuffer(string: "greetings over TLS\n")), promise: nil)
-      context.close(promise: nil)
-    }
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 }

@@ -80,6 +80,9 @@ public final class SocketProxy: Sendable {
     cut()
   }
 
+  /// Leads new connections to another server from now on; those that there are stay with the former one.
+  public func lead(newOnesTo target: String) { state.withLock { $0.target = target } }
+
   /// Ends all connections.
   public func cut() {
     state.withLock { state in

@@ -33,6 +33,8 @@ public enum Need: String, CaseIterable, Sendable {
   case typescript
   /// The official centrifuge-js, as a file of CommonJS that FANFARE_CENTRIFUGE_JS names.
   case centrifugeJS = "centrifuge-js"
+  /// testssl.sh, which scans the port for clients as strangers do; by `.ci/setup test`.
+  case testssl
   /// `systemd-analyze`, which reads the unit for systemd.
   case systemd
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.

@@ -125,7 +125,7 @@ struct SourceTests {
   private static let testedElsewhere: [String: String] = [
     "CCurl": "HTTPClientTests", "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests",
     "CPostgreSQL": "PostgreSQLTests", "CSQLite": "SQLiteTests",
-    "CZeroMQ": "ZeroMQTests",
+    "CZeroMQ": "ZeroMQTests", "CZlib": "GatewayTests",
     "ClientProtobuf": "WireTests", "fanfare": "IntegrationTests", "fanfare-bench": "BenchTests",
   ]
 

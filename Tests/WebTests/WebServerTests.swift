@@ -31,6 +31,12 @@ struct WebServerTests {
   func official() async throws { try await run("official") }
 
   @Test(
+    "The official centrifuge-js without a WebSocket: over server-sent events and HTTP streaming, over kill -9 too",
+    .skipUnlessStrict(
+      .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
+  func streams() async throws { try await run("streams") }
+
+  @Test(
     "The JavaScript of docs/SDKS.md, with the official centrifuge-js",
     .skipUnlessStrict(
       .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))

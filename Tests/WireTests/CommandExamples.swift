@@ -27,7 +27,7 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
     .init(#"{"id":1,"connect":{}}"#, 1, .connect(.init())) { $0.connect = .init() },
     .init(
       """
-      {"id":4294967295,"connect":{"token":"t.o.k","data":{"a": [1]},"name":"js","version":"1.2",\
+      {"id":4294967295,"connect":{"token":"t.o.k","data":{"a": [1]},"name":"js","version":"1.2","reconnects":true,\
       "subs":{"news":{"recover":true,"epoch":"x","offset":5}}}}
       """, .max,
       .connect(
@@ -36,6 +36,7 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
           $0.data = utf8(#"{"a": [1]}"#)
           $0.name = "js"
           $0.version = "1.2"
+          $0.reconnects = true
           $0.subs["news"] = with(.init()) {
             $0.recover = true
             $0.epoch = "x"
@@ -47,6 +48,7 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
       $0.connect.data = Data(utf8(#"{"a": [1]}"#))
       $0.connect.name = "js"
       $0.connect.version = "1.2"
+      $0.connect.reconnects = true
       $0.connect.subs["news"] = with(.init()) {
         $0.recover = true
         $0.epoch = "x"
@@ -88,6 +90,23 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
       $0.subscribe.recoverable = true
       $0.subscribe.joinLeave = true
       $0.subscribe.flag = 3
+    },
+    .init(
+      #"{"id":2,"subscribe":{"channel":"c","delta":"fossil"}}"#, 2,
+      .subscribe(
+        with(.init()) {
+          $0.channel = "c"
+          $0.takesPatches = true
+        })
+    ) {
+      $0.subscribe.channel = "c"
+      $0.subscribe.delta = "fossil"
+    },
+    .init(
+      #"{"id":2,"subscribe":{"channel":"c","delta":"vcdiff"}}"#, 2, .subscribe(with(.init()) { $0.channel = "c" })
+    ) {
+      $0.subscribe.channel = "c"
+      $0.subscribe.delta = "vcdiff"
     },
     .init(
       """

@@ -39,6 +39,8 @@ struct LinkMessageTests {
     let responses: [BrokerResponse] = [
       .published(position), .subscribed(.init(position: position, recovered: true, publications: publications)),
       .subscribed(.init(position: .init(epoch: "", offset: 0))), .done,
+      .subscribed(.init(position: position, gap: RecoveryGap(1...UInt64.max, .expired))),
+      .subscribed(.init(position: position, gap: RecoveryGap(.epoch))),
       .history(.init(position: position, publications: publications)), .presence([full, bare]), .presence([]),
       .presence([full], isPartial: true),
       .presenceStats(clients: .max, users: 0), .channels([channel, other]), .channels([]),

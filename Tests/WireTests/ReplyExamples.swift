@@ -77,11 +77,13 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
     $0.recovered = true
     $0.wasRecovering = true
     $0.data = utf8("null")
+    $0.publishDebounce = 2000
   }
 
   private static let subscribedJSON = """
     {"expires":true,"ttl":60,"recoverable":true,"epoch":"x","publications":[\(publicationJSON),{"data":1,"offset":43}],\
-    "recovered":true,"offset":18446744073709551615,"positioned":true,"data":null,"was_recovering":true}
+    "recovered":true,"offset":18446744073709551615,"positioned":true,"data":null,"was_recovering":true,\
+    "publish_debounce":2000}
     """
 
   private static let subscribedProtobuf = with(ProtoSubscribeResult()) {
@@ -101,6 +103,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
     $0.recovered = true
     $0.wasRecovering = true
     $0.data = Data(utf8("null"))
+    $0.publishDebounce = 2000
   }
 
   private static let connects: [ReplyExample] = [
@@ -209,6 +212,22 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
 
   private static let others: [ReplyExample] = [
     .init(.serverPing, "{}") { _ in },
+    .init(
+      .subscribe(id: 2, with(.init()) { $0.gap = RecoveryGap(42...57, .expired) }),
+      #"{"id":2,"subscribe":{"gap":{"from":42,"to":57,"reason":"expired"}}}"#
+    ) {
+      $0.id = 2
+      $0.subscribe.gap.from = 42
+      $0.subscribe.gap.to = 57
+      $0.subscribe.gap.reason = "expired"
+    },
+    .init(
+      .subscribe(id: 2, with(.init()) { $0.gap = RecoveryGap(.epoch) }),
+      #"{"id":2,"subscribe":{"gap":{"reason":"epoch"}}}"#
+    ) {
+      $0.id = 2
+      $0.subscribe.gap.reason = "epoch"
+    },
     .init(.unsubscribe(id: 3), #"{"id":3,"unsubscribe":{}}"#) {
       $0.id = 3
       $0.unsubscribe = .init()
@@ -395,5 +414,11 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.push.refresh.ttl = 30
     },
     .init(.push(.refresh(expires: false, ttl: 0)), #"{"push":{"refresh":{}}}"#) { $0.push.refresh = .init() },
+    .init(.push(.reconnect(afterMilliseconds: 2500)), #"{"push":{"reconnect":{"after":2500}}}"#) {
+      $0.push.reconnect.after = 2500
+    },
+    .init(.push(.reconnect(afterMilliseconds: 0)), #"{"push":{"reconnect":{"after":0}}}"#) {
+      $0.push.reconnect = .init()
+    },
   ]
 }

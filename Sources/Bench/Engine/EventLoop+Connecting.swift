@@ -117,9 +117,16 @@ extension EventLoop {
       unsafe connection.pointee.opcode = binary ? 2 : 1
       unsafe connection.pointee.stage = .upgrading
       unsafe connection.pointee.out.append(
-        WebSocketCodec.request(path: path, address: address(connection), subprotocol: subprotocol, key: key))
+        WebSocketCodec.request(
+          path: path, address: address(connection), subprotocol: subprotocol,
+          compresses: asksForCompression(connection), key: key))
       unsafe try flush(connection)
     }
+  }
+
+  /// Publishers send and get little, and are spared the work.
+  func asksForCompression(_ connection: UnsafeMutablePointer<Connection>) -> Bool {
+    unsafe plan.target.compresses && connection.pointee.state.role == .subscriber
   }
 
   /// The connection is upgraded, or needs no upgrade: the dialect says what it says first.

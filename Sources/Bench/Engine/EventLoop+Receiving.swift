@@ -18,6 +18,7 @@ extension EventLoop {
         stamp = stamps.arrival(stamp, readAt: now)
         if run.isMeasuring(at: now) { stamps.reading.record(now - stamp) }
       }
+      if unsafe count > 0 && connection.pointee.line != nil && run.isMeasuring(at: now) { received &+= count }
       guard count > 0 else {
         if count == 0 { unsafe try lose(connection, "the server closed the connection") }
         return
@@ -101,7 +102,10 @@ extension EventLoop {
         ? try readFrames(connection, bytes, &sink, &out)
         : try dialect.receive(bytes, &connection.pointee.state, &sink, into: &out)
     }
-    guard let head = unsafe try WebSocketCodec.readUpgrade(bytes, key: connection.pointee.key) else { return 0 }
+    guard
+      let head = unsafe try WebSocketCodec.readUpgrade(
+        bytes, key: connection.pointee.key, compresses: asksForCompression(connection))
+    else { return 0 }
     unsafe connection.pointee.key = ""
     unsafe connection.pointee.stage = .open
     unsafe dialect.open(&connection.pointee.state, into: &out)
@@ -116,7 +120,7 @@ extension EventLoop {
     _ out: inout Outgoing
   ) throws(BenchError) -> Int {
     try unsafe connection.pointee.frames.read(
-      bytes, dialect, &connection.pointee.state, &sink, &out, pongs: &connection.pointee.out, mask: mask())
+      bytes, dialect, &connection.pointee.state, &sink, &out, inflater, pongs: &connection.pointee.out, mask: mask())
   }
 
   func mask() -> UInt32 { UInt32(truncatingIfNeeded: nextRandom() >> 16) }

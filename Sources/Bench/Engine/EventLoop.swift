@@ -25,6 +25,10 @@ import COpenSSL
   var outgoing = Outgoing()
   /// When the last socket was read, or the last wait ended.
   var now: UInt64 = 0
+  /// Nil: compression is not asked for.
+  let inflater: MessageInflater?
+  /// Bytes that subscribers got within the measured time.
+  var received = 0
   /// Nil: the kernel stamps nothing.
   let stamps: ArrivalStamps?
   var random: UInt64
@@ -46,7 +50,8 @@ import COpenSSL
       (0..<group.channels).map { Roster.channelName(group, run: plan.run, index: $0) }
     }
     links = try Links(plan.target)
-    publishing = Publishing(groups, isAnswered: dialect.answersPublications)
+    inflater = plan.target.compresses ? try MessageInflater() : nil
+    publishing = Publishing(groups, isAnswered: dialect.answersPublications, holdsWords: plan.target.compresses)
     connecting = Connecting(patience: plan.patience)
     run = Run(patience: plan.patience)
     stamps = plan.stampsArrivals ? ArrivalStamps() : nil

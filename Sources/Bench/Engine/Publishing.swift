@@ -46,9 +46,27 @@
   /// Answers without a refusal that came within the measured time.
   var answeredInTime = 0
 
-  init(_ groups: [Scenario.Group], isAnswered: Bool) {
+  /// - Parameter holdsWords: publications are to be compressed: one letter again and again would say nothing of how well.
+  init(_ groups: [Scenario.Group], isAnswered: Bool, holdsWords: Bool = false) {
     self.isAnswered = isAnswered
-    self.groups = groups.map { Group(payload: [UInt8](repeating: 0x78, count: $0.payload)) }
+    self.groups = groups.map {
+      Group(payload: holdsWords ? Self.words($0.payload) : [UInt8](repeating: 0x78, count: $0.payload))
+    }
+  }
+
+  /// So many bytes of common words in an order that does not repeat itself, the same each time.
+  static func words(_ count: Int) -> [UInt8] {
+    let words = [
+      "the", "message", "of", "a", "user", "in", "this", "room", "was", "read", "by", "nobody", "who", "is", "there",
+      "today", "and", "asks", "about", "order", "number", "price", "status", "when", "it", "comes", "back", "again",
+      "at", "noon", "please", "answer",
+    ]
+    var (text, state): ([UInt8], UInt64) = ([], 1)
+    while text.count < count {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      text += Array((words[Int(truncatingIfNeeded: state >> 59)] + " ").utf8)
+    }
+    return Array(text.prefix(count))
   }
 
   mutating func add(connection: Int, group: Int) -> Int {

@@ -6,6 +6,8 @@ enum WebSocketCodec {
   struct Head {
     var isFinal: Bool
     var opcode: UInt8
+    /// The payload is compressed (RFC 7692).
+    var isCompressed: Bool
     /// Bytes of the head, and of the payload behind it.
     var length: Int
     var payload: Int
@@ -16,13 +18,19 @@ enum WebSocketCodec {
 
   // MARK: The upgrade (section 4)
 
-  static func request(path: String, address: ServerAddress, subprotocol: String?, key: String) -> String {
+  static func request(
+    path: String, address: ServerAddress, subprotocol: String?, compresses: Bool = false, key: String
+  ) -> String {
     let host = address.host.contains(":") ? "[\(address.host)]" : address.host
     var lines = [
       "GET \(path) HTTP/1.1", "Host: \(host):\(address.port)", "Upgrade: websocket", "Connection: Upgrade",
       "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: \(key)",
     ]
     if let subprotocol { lines.append("Sec-WebSocket-Protocol: \(subprotocol)") }
+    if compresses {
+      lines.append(
+        "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover")
+    }
     return lines.joined(separator: "\r\n") + "\r\n\r\n"
   }
 
@@ -46,9 +54,12 @@ enum WebSocketCodec {
 
   /// Reads the answer to an upgrade.
   ///
+  /// - Parameter compresses: compression was asked for.
   /// - Returns: bytes of the head; nil while it is not whole.
   /// - Throws: a sentence with the status and the body where the server refused.
-  static func readUpgrade(_ bytes: UnsafeRawBufferPointer, key: String) throws(BenchError) -> Int? {
+  static func readUpgrade(
+    _ bytes: UnsafeRawBufferPointer, key: String, compresses: Bool = false
+  ) throws(BenchError) -> Int? {
     let end: [UInt8] = [13, 10, 13, 10]
     let limit = min(bytes.count, 16 << 10)
     guard
@@ -71,6 +82,11 @@ enum WebSocketCodec {
         && parts[1].drop { $0 == " " } == accept(key)
     }
     guard isAccepted else { throw BenchError("the server answers the upgrade with a wrong Sec-WebSocket-Accept") }
+    if compresses
+      && !lines.contains(where: { $0.lowercased().hasPrefix("sec-websocket-extensions: permessage-deflate") })
+    {
+      throw BenchError("the server does not compress; turn it on (fanfare: server.compression.enabled)")
+    }
     return place + 4
   }
 
@@ -81,7 +97,8 @@ enum WebSocketCodec {
   static func readHead(_ bytes: UnsafeRawPointer, _ count: Int) throws(BenchError) -> Head? {
     guard count >= 2 else { return nil }
     let (first, second) = unsafe (bytes.load(as: UInt8.self), bytes.load(fromByteOffset: 1, as: UInt8.self))
-    var head = Head(isFinal: first & 0x80 != 0, opcode: first & 15, length: 2, payload: Int(second))
+    var head = Head(
+      isFinal: first & 0x80 != 0, opcode: first & 15, isCompressed: first & 0x40 != 0, length: 2, payload: Int(second))
     // A masked frame's length is above 127 and comes here too.
     if second >= 126 {
       guard second < 128 else { throw BenchError("the server masks its frames") }

@@ -5,6 +5,7 @@ struct WebSocketReader {
   private var isInFragment = false
 
   /// - Parameters:
+  ///   - inflater: nil: compression was not asked for.
   ///   - pongs: where answers to pings go, as whole frames.
   ///   - mask: with which the pongs are masked.
   /// - Returns: bytes that are done with; the rest is to be handed in again with more behind it.
@@ -12,7 +13,7 @@ struct WebSocketReader {
   @inline(__always)
   mutating func read<D: Dialect>(
     _ bytes: UnsafeRawBufferPointer, _ dialect: D, _ state: inout DialectState, _ sink: inout Sink,
-    _ out: inout Outgoing, pongs: inout ByteStore, mask: UInt32
+    _ out: inout Outgoing, _ inflater: MessageInflater? = nil, pongs: inout ByteStore, mask: UInt32
   ) throws(BenchError) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var place = 0
@@ -22,7 +23,9 @@ struct WebSocketReader {
       guard end <= count else { break }
       let payload = unsafe UnsafeRawBufferPointer(start: base + (place &+ head.length), count: head.payload)
       place = end
-      if head.isFinal && (head.opcode == 1 || head.opcode == 2) && carry.isEmpty && !isInFragment {
+      if head.isCompressed {
+        unsafe try readCompressed(head, payload, dialect, &state, &sink, &out, inflater)
+      } else if head.isFinal && (head.opcode == 1 || head.opcode == 2) && carry.isEmpty && !isInFragment {
         let consumed = unsafe try dialect.receive(payload, &state, &sink, into: &out)
         if consumed < payload.count { unsafe carry.append(contentsOf: payload[consumed...]) }
       } else {
@@ -30,6 +33,22 @@ struct WebSocketReader {
       }
     }
     return place
+  }
+
+  @inline(never)
+  private mutating func readCompressed<D: Dialect>(
+    _ head: WebSocketCodec.Head, _ payload: UnsafeRawBufferPointer, _ dialect: D, _ state: inout DialectState,
+    _ sink: inout Sink, _ out: inout Outgoing, _ inflater: MessageInflater?
+  ) throws(BenchError) {
+    guard let inflater else { throw BenchError("the server compresses, and was not asked to") }
+    guard head.isFinal, !isInFragment, head.opcode == 1 || head.opcode == 2, carry.isEmpty else {
+      throw BenchError(
+        "the server compresses fragments, control frames or a byte stream, which the bench does not read")
+    }
+    let message = unsafe try inflater.inflate(payload)
+    guard unsafe try dialect.receive(message, &state, &sink, into: &out) == message.count else {
+      throw BenchError("a compressed message of the server's is not whole")
+    }
   }
 
   /// Fragments, what follows an unfinished payload, and control frames.

@@ -13,6 +13,8 @@ struct FanfarePeer: Peer {
     case split = "fanfare-split"
     /// `serve` with TLS.
     case tls = "fanfare-tls"
+    /// `serve`, with subscribers that ask for compression.
+    case deflate = "fanfare-deflate"
     /// `serve`, with every publication through the rules of Clique.
     case clique = "fanfare-clique"
     /// `serve`, with every publication a send of State.
@@ -63,6 +65,7 @@ struct FanfarePeer: Peer {
     case .chosen, .send, .uring: ""
     case .split: "; broker and gateway apart, over ipc"
     case .tls: "; TLS"
+    case .deflate: "; subscribers with permessage-deflate, publications of words"
     case .clique: "; each channel a conversation, each publication a clique.send"
     case .state: "; each publication a state.send, each delivery the notification of it"
     case .expiry: "; started on \(threads.count) threads that were overdue"
@@ -80,7 +83,7 @@ struct FanfarePeer: Peer {
     case .state: ["state.record_limit=10m"]
     case .expiry: ["state.record_limit=10m", "state.lifetime=\(lifetime)s"]
     case .open: ["state.record_limit=10m", "state.lifetime=24h"]
-    case .chosen, .split, .tls, .clique, .cold, .unread: []
+    case .chosen, .split, .tls, .deflate, .clique, .cold, .unread: []
     }
   }
 
@@ -119,6 +122,7 @@ struct FanfarePeer: Peer {
       "centrifuge", "\(variant == .tls ? "wss" : "ws")://127.0.0.1:\(port)/connection/websocket")
     target.secret = secret
     if variant == .clique { target.dialect = CliqueConversations.dialect }
+    target.compresses = variant == .deflate
     if variant == .state { target.dialect = StateExchange.dialect }
     if variant == .tls { target.trust = folder.file(SelfSignedCertificate.certificate) }
 
@@ -167,7 +171,7 @@ struct FanfarePeer: Peer {
       let histories = histories(scenario)
       running.accompany = { histories.begin(commands: commands) }
       running.conclude = { _ throws(BenchError) in try histories.conclude() }
-    case .chosen, .send, .uring, .split, .tls, .clique, .state, .open, .unread: break
+    case .chosen, .send, .uring, .split, .tls, .deflate, .clique, .state, .open, .unread: break
     }
   }
 
@@ -198,7 +202,7 @@ struct FanfarePeer: Peer {
     case .cold, .unread:
       try histories(scenario).fill(commands: commands)
       return WallTime.now()
-    case .chosen, .send, .uring, .split, .tls: break
+    case .chosen, .send, .uring, .split, .tls, .deflate: break
     }
     return nil
   }

@@ -65,7 +65,8 @@ struct Metric: Sendable {
         quantile("acknowledged p50", 0.5) { $0.acknowledged }, quantile("acknowledged p99", 0.99) { $0.acknowledged },
         serverUse,
       ] + machineUse + [
-        memoryPerConnection, memoryAfter, generator, quantile("generator's lateness p99", 0.99) { $0.lateness },
+        bytesPerDelivery, memoryPerConnection, memoryAfter, generator,
+        quantile("generator's lateness p99", 0.99) { $0.lateness },
         quantile("generator's reading delay p99", 0.99) { $0.reading },
       ]
     case .saturation: return ramp(scenario) + [memoryPerConnection, generator]
@@ -101,6 +102,12 @@ struct Metric: Sendable {
     guard let report = turn.report, let server = turn.server else { return nil }
     let count = report.answered > 0 ? report.answered : report.groups.reduce(0) { $0 + $1.published }
     return count > 0 ? server.cpuSeconds / Double(count) : nil
+  }
+
+  /// Frames and all, as they come out of TLS.
+  private static let bytesPerDelivery = Metric("bytes per delivery", .bytes) { turn in
+    guard let report = turn.report, let received = report.received, report.arrived > 0 else { return nil }
+    return Double(received) / Double(report.arrived)
   }
 
   private static let serverUse = Metric("server's CPU", .part) { turn in

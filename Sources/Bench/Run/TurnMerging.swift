@@ -8,7 +8,8 @@ extension WorkerReport {
       groups: [], seconds: [], lateness: .merged(parts.map(\.lateness)), reading: .merged(parts.map(\.reading)),
       acknowledged: .merged(parts.map(\.acknowledged)), answered: parts.reduce(0) { $0 + $1.answered },
       cpuSeconds: parts.reduce(0) { $0 + $1.cpuSeconds },
-      wallSeconds: parts.map(\.wallSeconds).max() ?? 0, disconnected: parts.reduce(0) { $0 + $1.disconnected },
+      wallSeconds: parts.map(\.wallSeconds).max() ?? 0, received: parts.compactMap(\.received).reduce(0, +),
+      disconnected: parts.reduce(0) { $0 + $1.disconnected },
       resumed: nil, resumeSeconds: parts.compactMap(\.resumeSeconds).max(), remarks: [])
     let resumed = parts.compactMap(\.resumed)
     if !resumed.isEmpty { merged.resumed = .merged(resumed) }

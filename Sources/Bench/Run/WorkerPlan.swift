@@ -51,6 +51,8 @@ public struct Target: Codable, Sendable, Equatable {
   /// Publishers subscribe to their channels first: a server that nobody has configured for measuring may let subscribers
   /// alone publish. What they get is not counted.
   public var subscribesPublishers = false
+  /// Subscribers ask for permessage-deflate, and publications hold words rather than one letter again and again.
+  public var compresses = false
 }
 
 /// From the coordinator to a worker, one line of JSON each.
@@ -153,6 +155,9 @@ public struct WorkerReport: Codable, Sendable {
   /// CPU that this worker used while measuring, and the time that passed, in seconds.
   public var cpuSeconds: Double
   public var wallSeconds: Double
+  /// Bytes that came to subscribers within the measured time, before they were decompressed and after they were decrypted.
+  /// Nil in results of earlier versions.
+  public var received: Int? = nil
   /// Connections that the server closed while measuring.
   public var disconnected: Int
   /// A resume run: from the beginning of the return to the last publication recovered, per subscriber; and that of the

@@ -27,7 +27,7 @@ extension EventLoop {
       groups: groups, seconds: run.seconds, lateness: publishing.lateness.encoded, reading: stamps?.reading.encoded,
       acknowledged: publishing.acknowledged.encoded, answered: publishing.answeredInTime, cpuSeconds: cpu,
       wallSeconds: run.cpuEnd == nil ? 0 : Double(run.wallEnd - run.wallBegin) / 1e9,
-      disconnected: run.disconnected, resumed: resumed?.encoded,
+      received: received, disconnected: run.disconnected, resumed: resumed?.encoded,
       resumeSeconds: resumed.map { Double($0.values(at: [1])[0]) / 1e9 }, remarks: run.remarks)
   }
 

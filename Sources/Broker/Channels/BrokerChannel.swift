@@ -36,8 +36,13 @@ final class BrokerChannel {
   var tellsUsers = false
   /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
+  /// What is known of publications that are not kept any more.
+  var past = ChannelPast()
   /// The entries of a map channel; nil on others.
   var map: MapEntries?
+  /// Channels in use that show who is here as a map. One that is in use no more is taken out when somebody comes or
+  /// goes.
+  var presenceMaps: [ChannelName] = []
 
   init(
     name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel,
@@ -62,7 +67,7 @@ final class BrokerChannel {
   /// again.
   var canBeForgotten: Bool {
     isAtRest && (idempotency.isEmpty || options.durability != .memory)
-      && (map?.isEmpty ?? true || options.mapMode == .persistent || options.app != nil)
+      && (map?.isEmpty ?? true || options.mapMode == .persistent || options.app != nil || options.mapPresence != .none)
   }
 }
 

@@ -72,9 +72,11 @@ extension BrokerCore {
     let state = BrokerChannel(
       name: name, options: options, store: stores.store(of: options), opened: opened,
       namespace: tally.namespace(of: name))
+    state.past = ChannelPast(openedTop: opened.position.offset, openedAt: time.wall)
     state.hooks = webhooks?.hooks(of: name, options)
     state.tellsUsers = tellsUsers(of: name, options)
     openMap(of: state, opened.entries, at: time)
+    tiePresenceMaps(of: state)
     channels.open(state, holding: opened.idempotencyKeys, at: time)
     refreshOpened(state, in: &turn)
     return state

@@ -8,7 +8,9 @@ extension BrokerCore {
   ) throws(ClientError) {
     let options = try options(of: request.channel)
     if let app = options.app { throw Self.refusal(of: request.channel, app) }
-    guard options.kind == .map, options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
+    guard options.kind == .map, options.followsChannel, options.mapPresence == .none,
+      let subject = try? ChannelName(request.channel.rest)
+    else {
       throw .badRequest.saying("\"\(request.channel)\" holds no receipts")
     }
     let top = try top(of: subject, for: request.reader.user, in: &turn)
@@ -53,7 +55,7 @@ extension BrokerCore {
   private func unread(_ name: ChannelName, by user: String, in turn: inout Turn) throws(ClientError) -> UInt64 {
     let options = try options(of: name)
     _ = try admit(user, to: name, options, in: &turn)
-    guard options.kind == .map, let subject = try? ChannelName(name.rest) else {
+    guard options.kind == .map, options.mapPresence == .none, let subject = try? ChannelName(name.rest) else {
       throw .badRequest.saying("\"\(name)\" holds no receipts")
     }
     let map = try map(name, options, only: user, in: &turn).map

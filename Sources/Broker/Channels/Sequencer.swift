@@ -20,6 +20,8 @@ struct Sequencer {
     next = position.offset + 1
   }
 
+  /// Offset of the newest publication that the log took, which may not be delivered yet.
+  var newest: UInt64 { next - 1 }
   var isIdle: Bool { pending == 0 }
   /// Entries that the log took and has not answered for.
   var underWay: Int { pending }

@@ -163,8 +163,11 @@ extension BrokerCore {
   private func removeMembers(
     of gateway: UInt64, notNamedIn session: UInt64?, from state: BrokerChannel, in turn: inout Turn
   ) {
-    for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
-      announce(.leave(.init(channel: state.name, member: member)), on: state, in: &turn)
+    for member in state.members.removeMembers(of: gateway, notNamedIn: session) {
+      if state.options.joinLeave {
+        announce(.leave(.init(channel: state.name, member: member)), on: state, in: &turn)
+      }
+      showPresence(of: member, on: state, in: &turn)
     }
   }
 

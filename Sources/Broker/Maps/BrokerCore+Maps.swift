@@ -9,16 +9,15 @@ extension BrokerCore {
     guard let map = state.map else {
       throw .badRequest.saying("\"\(state.name)\" is not a map channel; publish without a key")
     }
-    let length = write.key.utf8.count
-    guard length > 0, length <= MapWrite.maximumKeyBytes, !write.key.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-    else {
+    guard Self.isKey(write.key) else {
       throw .badRequest.saying("a key has 1 to \(MapWrite.maximumKeyBytes) bytes and no control characters")
     }
     let before = map.latest(write.key)
     if write.removed {
       return before == nil ? nil : KeyChange(key: write.key, removed: true, score: before?.change?.score ?? 0)
     }
-    guard before != nil || map.count < state.options.mapMaximumEntries else {
+    // A map of presence holds as many as may be present.
+    guard before != nil || map.count < state.options.mapMaximumEntries || state.options.mapPresence != .none else {
       tally.limited(.mapEntries, from: state.name.string)
       throw .limitExceeded.saying(
         "the channel holds \(state.options.mapMaximumEntries) keys, which is as many as are allowed; remove one first")
@@ -33,17 +32,23 @@ extension BrokerCore {
     return KeyChange(key: write.key, score: score, expires: ttl > 0 ? time.wall + ttl : .max)
   }
 
+  static func isKey(_ text: String) -> Bool {
+    (1...MapWrite.maximumKeyBytes).contains(text.utf8.count)
+      && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+  }
+
   /// Makes the map of a channel that was opened, if it is a map channel.
   ///
   /// - Parameter stored: the entries that the store keeps of a persistent map.
   func openMap(of state: BrokerChannel, _ stored: [Publication], at time: BrokerTime) {
     guard state.options.kind == .map else { return }
-    var stored = stored
+    var stored = state.options.mapPresence == .none ? stored : presenceEntries(of: state.name, state.options, at: time)
     if let host = hosts.host(of: state) {
       for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
     }
     state.map = MapEntries(order: state.options.mapOrder, entries: stored)
     state.map?.lastWrite = time.monotonic
+    state.map?.openedAt = state.sequencer.top.offset
   }
 
   /// Removes the entries whose time has come, up to ``expiriesPerTurn``; the rest goes with the next turn.
@@ -113,6 +118,9 @@ extension BrokerCore {
       if state.options.app != nil, state.options.mapMode == .ephemeral {
         throw .unrecoverablePosition.saying("this map is kept in memory alone; read it from its start")
       }
+      if isBeforeOpening(since, of: state) {
+        throw .unrecoverablePosition.saying("who came and went since is not known; read the map from its start")
+      }
       return try stream(since: since, read, for: request, of: state, in: &turn)
     }
   }
@@ -129,7 +137,9 @@ extension BrokerCore {
       isDescending: (options.mapOrder == .descending) != read.isReversed)
     if isWhole && !page.cursor.isEmpty && !answer.isTry {
       throw .limitExceeded.saying(
-        "\"\(name)\" is ephemeral and so comes in one piece, which is more than one answer holds; keep less in it")
+        options.mapPresence != .none
+          ? "more are there than one answer lists; ask for the presence_stats of the channel"
+          : "\"\(name)\" is ephemeral and so comes in one piece, which is more than one answer holds; keep less in it")
     }
     return page
   }
@@ -165,6 +175,7 @@ extension BrokerCore {
     let audience = try admit(request.viewer, to: request.channel, options, in: &turn)
     let viewer = request.viewer.map { ClientInfo(user: $0, client: "") }
     guard options.kind == .map else { throw .badRequest.saying("\"\(request.channel)\" is not a map channel") }
+    _ = try presenceSubject(of: request.channel, options)
     let (map, position) = try map(request.channel, options, only: request.key, in: &turn)
     if let key = request.key {
       return .mapPage(
@@ -220,6 +231,10 @@ extension BrokerCore {
     if let wanted, let found = try entry(wanted, of: name, options, in: &turn) { return found }
     let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
+    if options.mapPresence != .none {
+      let entries = presenceEntries(of: name, options, at: turn.time)
+      return (MapEntries(order: options.mapOrder, entries: entries), top)
+    }
     let map = MapEntries(order: options.mapOrder, entries: [])
     guard options.mapMode != .persistent, let host = hosts.host(of: options) else { return (map, top) }
     try consult(host, in: &turn) { (lens) throws(ClientError) in

@@ -26,6 +26,8 @@ final class MapEntries {
   var scheduledEnd: Int64?
   /// When the map was last written or opened, in monotonic milliseconds.
   var lastWrite: Int64 = 0
+  /// The top of the channel's stream when the map was opened.
+  var openedAt: UInt64 = 0
 
   init(order: MapOrder, entries stored: [Publication]) {
     ordersByScore = order != .key

@@ -131,15 +131,11 @@ extension BrokerCore {
   private func trim(
     _ name: ChannelName, _ deletions: UserDeletions, in turn: inout Turn
   ) throws(ClientError) -> Bool {
-    let isAsked = turn.known.contains { if case .removeHistory(name, _) = $0.question { true } else { false } }
-    if isAsked {
-      for reply in turn.known { if case .failed(let error) = reply.answer { throw error.asClientError } }
-      return true
-    }
+    if try isHistoryRemoved(of: name, in: turn) { return true }
     if deletions.trimmed.contains(name) { return false }
     let state = try channel(name, in: &turn)
     deletions.trimmed.insert(name)
-    _ = try stores.ask(.removeHistory(name, through: state.sequencer.top.offset), of: state.store, in: &turn)
+    try removeHistory(of: state, in: &turn)
     return true
   }
 

@@ -45,6 +45,7 @@ extension ClientMachine {
     connect.data = configuration.data
     connect.name = configuration.name
     connect.version = configuration.version
+    connect.reconnects = true
     for case (let channel, let position?) in serverSubscriptions {
       var recovery = ClientCommand.Subscribe()
       recovery.recover = true
@@ -121,6 +122,26 @@ extension ClientMachine {
     }
   }
 
+  // MARK: A server that ends
+
+  /// The server ends, and tells when to connect anew. Until then it serves as ever; soon after it closes with 3001.
+  mutating func slotIs(after milliseconds: UInt32) {
+    slot = .awaited
+    effects.append(.start(.slot, .milliseconds(Int64(milliseconds))))
+  }
+
+  mutating func slotHasCome() {
+    guard phase == .connected, slot == .awaited else { return }
+    slot = .come
+    leaveIfSlotHasCome()
+  }
+
+  /// Connects anew at once: the server has spread its clients over time, so that a delay of this client's own would add
+  /// nothing. What was asked is answered first; where that takes too long, the server closes.
+  mutating func leaveIfSlotHasCome() {
+    if phase == .connected, slot == .come, pending.isEmpty { lose(.shutdown, after: .zero) }
+  }
+
   // MARK: The end of a connection
 
   mutating func closed(code: UInt16?, reason: String) {
@@ -151,12 +172,14 @@ extension ClientMachine {
   }
 
   /// Ends the attempt or the connection; another attempt follows unless there were too many.
-  mutating func lose(_ code: DisconnectCode) {
+  ///
+  /// - Parameter delay: when; nil: as the back-off says.
+  mutating func lose(_ code: DisconnectCode, after delay: Duration? = nil) {
     if let limit = configuration.maximumReconnectAttempts, failures >= limit { return end(code) }
     tearDown()
     phase = .backingOff
     effects.append(.state(.disconnected(code, willReconnect: true)))
-    let delay = configuration.backoff.delay(failures: failures, random: configuration.random())
+    let delay = delay ?? configuration.backoff.delay(failures: failures, random: configuration.random())
     failures += 1
     effects.append(.start(.reconnect, delay))
     interruptCalls()
@@ -187,7 +210,8 @@ extension ClientMachine {
 
   private mutating func tearDown() {
     if [.opening, .authenticating, .connected].contains(phase) { effects.append(.close) }
-    for timer in [ClientTimer.connect, .ping, .refresh] { effects.append(.stop(timer)) }
+    slot = .none
+    for timer in [ClientTimer.connect, .slot, .ping, .refresh] { effects.append(.stop(timer)) }
     for id in subscriptions.keys.sorted() {
       effects.append(.stop(.resubscribe(id)))
       effects.append(.stop(.subscriptionRefresh(id)))

@@ -10,6 +10,7 @@ extension ClientMachine {
       guard let id = reply.id, let waiting = pending.removeValue(forKey: id) else { return }
       effects.append(.stop(.command(id)))
       answer(waiting, with: reply)
+      leaveIfSlotHasCome()
     }
   }
 
@@ -63,6 +64,7 @@ extension ClientMachine {
       serverSubscribed(channel, recoverable: recoverable, positioned: positioned, position)
     case .disconnect(let code): closed(code: code.code, reason: code.reason)
     case .refresh(let expires, let ttl): scheduleRefresh(expires: expires, ttl: ttl)
+    case .reconnect(let milliseconds): slotIs(after: milliseconds)
     }
   }
 

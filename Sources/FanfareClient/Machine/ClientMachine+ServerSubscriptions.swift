@@ -22,6 +22,7 @@ extension ClientMachine {
           .subscribed(
             channel: channel.string, position: isPositioned ? position : nil, wasRecovering: result.wasRecovering,
             recovered: result.recovered)))
+      if let gap = result.gap { effects.append(.serverEvent(.gap(channel: channel.string, gap))) }
       for publication in result.publications {
         effects.append(.serverEvent(.publication(channel: channel.string, publication)))
       }

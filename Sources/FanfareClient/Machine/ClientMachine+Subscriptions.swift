@@ -59,6 +59,7 @@ extension ClientMachine {
     effects.append(
       .event(
         id, .subscribed(position: position, wasRecovering: result.wasRecovering, recovered: result.recovered)))
+    if let gap = result.gap { effects.append(.event(id, .gap(gap))) }
     if let reading = subscriptions[id]?.reading {
       subscriptions[id]?.reading = nil
       let contents = MapContents(isWhole: !reading.recovers, state: reading.state, changes: reading.changes)

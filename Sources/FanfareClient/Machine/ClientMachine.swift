@@ -50,8 +50,19 @@ struct ClientMachine {
     case call(CallID)
   }
 
+  /// When to leave a server that ends.
+  enum Slot: Equatable {
+    /// Nothing was said of it. Can transition to: `awaited`.
+    case none
+    /// A timer runs. Can transition to: `come`, `none` (connection lost).
+    case awaited
+    /// Answers that are still to come are waited for, then the client connects anew. Can transition to: `none`.
+    case come
+  }
+
   let configuration: Configuration
   var phase = Phase.idle
+  var slot = Slot.none
   var attempt: UInt64 = 0
   var failures = 0
   var token: String
@@ -114,6 +125,7 @@ struct ClientMachine {
     switch timer {
     case .connect: lose(LocalCode.timedOut)
     case .reconnect: if phase == .backingOff { beginAttempt() }
+    case .slot: slotHasCome()
     case .ping: lose(LocalCode.noPing)
     case .refresh: if phase == .connected { effects.append(.fetchToken(.refresh(attempt: attempt))) }
     case .command(let id): commandTimedOut(id)

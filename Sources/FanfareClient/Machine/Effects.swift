@@ -37,6 +37,8 @@ enum ClientTimer: Hashable {
   /// Limits opening the transport and authenticating together.
   case connect
   case reconnect
+  /// The server ends, and this client's time to connect anew comes.
+  case slot
   case ping
   case refresh
   /// Limits the wait for the answer to a command that the machine sent for itself.

@@ -49,7 +49,7 @@ final class MapBox<Value: Decodable & Sendable>: MapKeeper {
     case .subscribing: change { $0.state = .reading }
     case .unsubscribed(let code): change { $0.state = .ended(code) }
     // The view is not changed before its contents are whole.
-    case .subscribed, .join, .leave: break
+    case .subscribed, .gap, .join, .leave: break
     }
   }
 

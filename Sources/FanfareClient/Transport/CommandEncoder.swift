@@ -46,6 +46,7 @@ enum CommandEncoder {
     message.subs = connect.subs.mapValues(subscribe)
     message.name = connect.name
     message.version = connect.version
+    message.reconnects = connect.reconnects
     return message
   }
 

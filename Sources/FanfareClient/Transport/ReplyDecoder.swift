@@ -77,6 +77,7 @@ enum ReplyDecoder {
       return .disconnect(DisconnectCode(code: code, reason: message.disconnect.reason))
     }
     if message.hasRefresh { return .refresh(expires: message.refresh.expires, ttl: message.refresh.ttl) }
+    if message.hasReconnect { return .reconnect(afterMilliseconds: message.reconnect.after) }
     return nil
   }
 
@@ -111,7 +112,13 @@ enum ReplyDecoder {
     result.phase = message.phase
     result.cursor = message.cursor
     result.state = message.state.map(publication)
+    if message.hasGap { result.gap = gap(message.gap) }
     return result
+  }
+
+  private static func gap(_ message: ProtoGap) -> RecoveryGap {
+    let isRange = message.from > 0 && message.from <= message.to
+    return RecoveryGap(isRange ? message.from...message.to : nil, .init(rawValue: message.reason))
   }
 
   private static func history(_ message: ProtoHistoryResult) -> ClientReply.HistoryResult {

@@ -35,6 +35,8 @@ extension Tape {
   private func queuedPublications(_ outlet: Outlet) -> UInt64 {
     let bytes = outlet.queuedBytes + outlet.brokenBytes
     if bytes <= 0 { return 0 }
+    // How many publications a compressed answer holds, its length does not tell.
+    if case .deflated = form.packing { return .max }
     let smallest = Self.smallestPublication(form.format)
     return UInt64((bytes + smallest - 1) / smallest)
   }

@@ -109,7 +109,7 @@ private final class SilentHost: SessionHost {
   let verifier: any TokenVerifier = NoTokens()
   let revocations = Revocations()
   let time = SessionTime(monotonic: 0, wall: 0)
-  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {}
+  func request(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver) {}
   func requestsComplete() {}
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {}
   func detach(_ driver: SessionDriver, from channel: ChannelName) {}

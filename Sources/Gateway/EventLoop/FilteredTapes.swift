@@ -1,8 +1,14 @@
 import Wire
 
 /// The tapes of a channel on one event loop beside the two that most subscribers share: of those who get only a part of
-/// it, and of those whose messages are not wrapped in plain frames. Subscribers with equal filters and the same form
-/// share one.
+/// it, of those whose messages are not wrapped in plain frames, and of those who take patches. Subscribers with equal
+/// filters and the same form share one.
+///
+/// **Patches.** A patch means nothing to a client that does not have the publication before it. So who takes patches
+/// begins on a tape of whole publications, and moves to that of patches when one more publication comes: by then the
+/// first stands in its way to the client, and what waits of it goes along. The first is whole also for a client that
+/// has recovered publications up to just before it: what it recovered can have been edited since it was published,
+/// while patches are made against what was published.
 final class FilteredTapes {
   /// The tapes of one filter, by form.
   struct Tapes {
@@ -37,7 +43,7 @@ final class FilteredTapes {
     }
   }
 
-  /// A subscriber who has a filter.
+  /// A subscriber who has a filter, or takes patches.
   struct Seat {
     /// The filter that the client asked for.
     let own: FilterKey?
@@ -45,10 +51,13 @@ final class FilteredTapes {
     let audience: TagFilter?
     /// The filter that lets through what both let through.
     let filter: FilterKey?
+    /// Takes patches, and has no filter.
+    let hasDelta: Bool
 
-    init(own: FilterKey? = nil, audience: TagFilter? = nil) {
+    init(own: FilterKey? = nil, audience: TagFilter? = nil, hasDelta: Bool = false) {
       self.own = own
       self.audience = audience
+      self.hasDelta = hasDelta
       filter = audience == nil ? own : FilterKey(TagFilter.both(own?.filter, audience))
     }
   }
@@ -56,10 +65,13 @@ final class FilteredTapes {
   private var tapes: [FilterKey: Tapes] = [:]
   /// Tapes of joins and leaves, by audience: what the server lets the subscribers see.
   private var presenceTapes: [TagFilter: Tapes] = [:]
-  /// The tapes of those without a filter whose messages are wrapped otherwise, and those of joins and leaves for them.
+  /// The tapes of those without a filter whose messages are wrapped otherwise or who take patches, and those of joins
+  /// and leaves for them.
   private var unfiltered = Tapes()
   private var unfilteredPresence = Tapes()
-  var seats: [UInt64: Seat] = [:]
+  private(set) var seats: [UInt64: Seat] = [:]
+  /// Subscribers who take patches and for whom nothing was published yet.
+  private var newcomers: Set<UInt64> = []
   /// The number of the channel's newest publication that came since there are such tapes, whether any filter let it
   /// through.
   var newest: UInt64 = 0
@@ -103,7 +115,9 @@ final class FilteredTapes {
   func vacate(_ form: TapeForm, _ seat: Seat) {
     if let filter = seat.filter { Self.vacate(form, filter, &tapes) }
     if let audience = seat.audience { Self.vacate(form, audience, &presenceTapes) }
-    if unfiltered[form]?.isEmpty == true { unfiltered[form] = nil }
+    for form in seat.hasDelta ? [form.with(.full), form.with(.patch)] : [form] where unfiltered[form]?.isEmpty == true {
+      unfiltered[form] = nil
+    }
     if unfilteredPresence[form]?.isEmpty == true { unfilteredPresence[form] = nil }
   }
 
@@ -111,6 +125,41 @@ final class FilteredTapes {
     guard tapes[filter]?[form]?.isEmpty == true else { return }
     tapes[filter]?[form] = nil
     if tapes[filter]?.isEmpty == true { tapes[filter] = nil }
+  }
+
+  // MARK: Seats
+
+  /// - Parameter seat: nil: the subscriber has neither a filter nor patches, or is gone.
+  func note(_ seat: Seat?, of session: UInt64) {
+    seats[session] = seat
+    if seat?.hasDelta == true { newcomers.insert(session) } else { newcomers.remove(session) }
+  }
+
+  /// The tape on which a subscriber sits who takes patches.
+  func deltaTape(of session: SessionDriver) -> Tape? {
+    for kind in [DeltaKind.patch, .full] {
+      if let tape = unfiltered[session.form.with(kind)], tape.place(of: session.id) != nil { return tape }
+    }
+    return nil
+  }
+
+  /// Moves those who have been given a whole publication to the tape of patches, before the next one is put there.
+  ///
+  /// - Parameters:
+  ///   - move: gives a subscriber a seat on the second tape in place of the one on the first.
+  ///   - make: makes the tape of patches.
+  func promote(_ move: (SessionDriver, Tape, Tape) -> Void, make: (TapeForm) -> Tape) {
+    for tape in unfiltered.all where tape.form.delta == .full {
+      let form = tape.form.with(.patch)
+      // Those whose connection is gone leave by themselves, and from where they are it is known how far they came.
+      for session in tape.sessions where !newcomers.contains(session.id) && session.outlet.isOpen {
+        let next = unfiltered[form] ?? make(form)
+        unfiltered[form] = next
+        move(session, tape, next)
+      }
+      if tape.isEmpty { unfiltered[tape.form] = nil }
+    }
+    newcomers.removeAll()
   }
 
   // MARK: Frames

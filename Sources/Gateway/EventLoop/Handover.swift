@@ -42,14 +42,17 @@ struct EncodedFrames: Sendable {
 
   /// Where the event loops find the frames wrapped otherwise; nil: each wraps them by itself, should one have to.
   var packed: PackedFrames?
+  /// The publication for those who take patches; nil: nobody on the channel does.
+  var delta: DeltaFrames?
 
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
 
   subscript(form: TapeForm) -> [UInt8]? {
-    guard let plain = self[form.format], !form.isPlain else { return self[form.format] }
-    return packed?.frame(form, of: plain) ?? form.packing.pack(plain, form.format)
+    let frame = form.delta == .none ? self[form.format] : delta?[form]
+    guard let frame, form.packing != .frames else { return frame }
+    return packed?.frame(form, of: frame) ?? form.packing.pack(frame, form.format)
   }
 
-  /// Bytes that the message counts for in the link's window, which sees one message and not its two encodings.
-  var byteCount: Int { max(json?.count ?? 0, protobuf?.count ?? 0) }
+  /// Bytes that the message counts for in the link's window, which sees one message and not its encodings.
+  var byteCount: Int { max(json?.count ?? 0, protobuf?.count ?? 0, delta?.byteCount ?? 0) }
 }

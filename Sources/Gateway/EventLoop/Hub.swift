@@ -56,9 +56,11 @@ final class Hub {
       if mutation == .forgetsDetaches { leave(session, channel) }
     #endif
     var entry = channels[channel] ?? makeChannel(channel)
-    let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
+    let hasDelta = flags.contains(.delta) && filter == nil && audience == nil
+    let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience, hasDelta: hasDelta)
     let tally = entry.tally
-    let tape = entry.tape(session.form, seat.filter) { makeTape(session.form, lane(of: channel), tally) }
+    let form = hasDelta ? session.form.with(.full) : session.form
+    let tape = entry.tape(form, seat.filter) { makeTape(form, lane(of: channel), tally) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
     tally.subscribed(1)
     if flags.contains(.joinLeave) {
@@ -136,7 +138,12 @@ final class Hub {
   func refilter(on channel: ChannelName, audience: TagFilter?, where isMeant: (SessionDriver) -> Bool) {
     guard var entry = channels[channel] else { return }
     var pending: [(SessionDriver, [UInt8])] = []
+    var toSubscribeAnew: [SessionDriver] = []
     for session in entry.sessions where isMeant(session) {
+      if audience != nil, entry.seat(of: session).hasDelta {
+        toSubscribeAnew.append(session)
+        continue
+      }
       let bytes = move(session, to: audience, in: &entry, of: channel)
       if !bytes.isEmpty { pending.append((session, bytes)) }
     }
@@ -149,6 +156,8 @@ final class Hub {
         fanOut.send(bytes, to: session.outlet)
       }
     }
+    // Patches are for those who get everything. Only channels of apps have audiences, and there nobody has patches.
+    for session in toSubscribeAnew { session.channelLost(channel) }
   }
 
   /// - Returns: what waited for the session on its tapes.
@@ -241,8 +250,25 @@ final class Hub {
     if let tape = entry.tape(.protobuf) { put(frames.protobuf, of: frames, on: tape) }
     if let filtered = entry.filtered {
       filtered.newest = frames.offset
+      let pending = frames.delta == nil ? [] : promote(filtered, entry, on: channel)
       filtered.forEachUnfiltered { tape, form in put(frames[form], of: frames, on: tape) }
+      // Written last: a write may find that its connection is gone, and that ends the session's subscriptions.
+      for (session, bytes) in pending { fanOut.send(bytes, to: session.outlet) }
     }
+  }
+
+  /// Lets those who have been given a whole publication have patches from the next one on.
+  ///
+  /// - Returns: what waits for them of what they have been given.
+  private func promote(
+    _ filtered: FilteredTapes, _ entry: HubChannel, on channel: ChannelName
+  ) -> [(SessionDriver, [UInt8])] {
+    var pending: [(SessionDriver, [UInt8])] = []
+    filtered.promote({ session, tape, next in
+      let bytes = fanOut.move(session, from: tape, to: next)
+      if !bytes.isEmpty { pending.append((session, bytes)) }
+    }) { form in makeTape(form, lane(of: channel), entry.tally) }
+    return pending
   }
 
   @inline(__always)

@@ -11,7 +11,7 @@ struct HubChannel {
   /// Joins and leaves, for those who asked for them.
   private var jsonPresence: Tape?
   private var protobufPresence: Tape?
-  /// Nil where nobody has a filter, nor messages that are not in plain frames.
+  /// Nil where nobody has a filter, nor messages that are not in plain frames, nor patches.
   private(set) var filtered: FilteredTapes?
 
   init(_ tally: DeliveryTally, place: Int) {
@@ -79,18 +79,19 @@ struct HubChannel {
   func seat(of session: SessionDriver) -> FilteredTapes.Seat { filtered?.seats[session.id] ?? FilteredTapes.Seat() }
 
   mutating func note(_ seat: FilteredTapes.Seat, of session: SessionDriver) {
-    if seat.filter == nil {
-      filtered?.seats[session.id] = nil
+    if seat.filter == nil && !seat.hasDelta {
+      filtered?.note(nil, of: session.id)
       return
     }
-    besides().seats[session.id] = seat
+    besides().note(seat, of: session.id)
   }
 
   /// The tapes on which a subscriber sits: that of its publications first, then that of joins and leaves if it gets
   /// them.
   func tapes(of session: SessionDriver) -> [Tape] {
     let seat = seat(of: session)
-    return [tape(session.form, seat.filter), presenceTape(session.form, seat.audience)].compactMap { $0 }
+    let tape = seat.hasDelta ? filtered?.deltaTape(of: session) : tape(session.form, seat.filter)
+    return [tape, presenceTape(session.form, seat.audience)].compactMap { $0 }
       .filter { $0.place(of: session.id) != nil }
   }
 

@@ -28,7 +28,7 @@ struct ReadAdmission {
   struct Ask {
     var request: BrokerRequest
     var tag: UInt64
-    var filter: TagFilter?
+    var terms: SubscribeTerms?
     /// The most bytes that the request may be answered with; 0 for one that only waits because something before it
     /// does.
     var cost: Int

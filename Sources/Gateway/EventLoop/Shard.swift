@@ -26,7 +26,7 @@ final class Shard: SessionHost {
   /// The budget of all that waits; nil where a test needs none.
   private let egress: EgressShare?
   private let clock: @Sendable () -> SessionTime
-  private var randomness: any RandomNumberGenerator
+  var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
   /// Reads that may be answered with much, and so wait until there is room for the answer.
   private(set) var reads: ReadAdmission
@@ -54,7 +54,9 @@ final class Shard: SessionHost {
   private var softwareNames = SoftwareNames()
   /// When the shard was made, in monotonic milliseconds.
   private let startedAt: Int64
-  private var onEmpty: (() -> Void)?
+  /// How far the server is with its end.
+  var drain = Drain.serving
+  var onEmpty: (() -> Void)?
   /// Which publications are measured.
   var hops = ShardHops()
   /// Requests posted since the backbone thread was last woken.
@@ -76,7 +78,7 @@ final class Shard: SessionHost {
 
   /// - Parameters:
   ///   - checkExecutor: where tokens are checked; nil: on the threads that all tasks share.
-  ///   - randomness: for the ids of clients and the delays of their first pings.
+  ///   - randomness: for the ids of clients, the delays of their first pings, and their slots when the server ends.
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
@@ -130,6 +132,7 @@ final class Shard: SessionHost {
     sessions[driver.id] = driver
     if !driver.form.isPlain { load.packedClients.add(1) }
     driver.opened()
+    leaveIfDraining(driver)
     return driver
   }
 
@@ -138,7 +141,9 @@ final class Shard: SessionHost {
     if !driver.form.isPlain { load.packedClients.add(-1) }
     heldDrivers[driver.id] = nil
     _ = reads.ended(driver.id)
-    if sessions.isEmpty { onEmpty?() }
+    guard sessions.isEmpty else { return }
+    endRamp()
+    onEmpty?()
   }
 
   func openAccount(of user: String) -> AccountOpening {
@@ -161,28 +166,15 @@ final class Shard: SessionHost {
     audit.note(.signInRefused, fields)
   }
 
-  /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has
-  /// ended.
-  func shutDown(_ whenEmpty: @escaping () -> Void) {
-    onEmpty = whenEmpty
-    if sessions.isEmpty { return whenEmpty() }
-    for driver in Array(sessions.values) { driver.shutDown() }
-  }
-
-  /// Ends the sessions that still wait for answers: they are told 3001 without them.
-  func shutDownNow() {
-    for driver in Array(sessions.values) { driver.shutDownNow() }
-  }
-
   // MARK: To the broker
 
-  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
+  func request(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver) {
     let most = costs.most(for: request)
     if most == nil, !reads.isWaiting(driver.id) || request.neverWaits {
-      return post(request, tag: tag, filter: filter, from: driver)
+      return post(request, tag: tag, terms: terms, from: driver)
     }
     var ask = ReadAdmission.Ask(
-      request: request, tag: tag, filter: filter, cost: most ?? 0, askedAt: time.monotonic)
+      request: request, tag: tag, terms: terms, cost: most ?? 0, askedAt: time.monotonic)
     if let most, request.answerLimit != nil {
       let bytes = min(most, reads.limits.small)
       if bytes < most { ask.wholeCost = most }
@@ -207,7 +199,7 @@ final class Shard: SessionHost {
         sessions[connection]?.brokerAnswered(tag: ask.tag, .failed(.internalError))
         continue
       }
-      post(ask.request, tag: ask.tag, filter: ask.filter, from: driver)
+      post(ask.request, tag: ask.tag, terms: ask.terms, from: driver)
       if !reads.isWaiting(connection) { driver.holdInput(heldDrivers[connection] != nil) }
     }
   }
@@ -240,9 +232,9 @@ final class Shard: SessionHost {
     reads.answered(tag, of: connection, isBehind: driver?.isBehind ?? false)
   }
 
-  private func post(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
+  private func post(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver) {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
-    if let filter, case .subscribe(let subscribe) = request {
+    if let filter = terms?.filter, case .subscribe(let subscribe) = request {
       guard hub.filters.begin(source, subscribe.channel, filter) else {
         note(.channelFilters, from: driver)
         reads.answered(tag, of: driver.id, isBehind: false)
@@ -254,7 +246,9 @@ final class Shard: SessionHost {
       _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
     }
     let message = UplinkMessage.request(
-      GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
+      GatewayRequest(
+        source: source, format: driver.format, request: request, isFiltered: terms?.filter != nil,
+        hasDelta: terms?.hasDelta ?? false))
     var cost = 256 + request.payloadBytes
     if request.neverWaits {
       // Always taken: a broker that is never told of an unsubscribe believes in a subscriber who is gone.

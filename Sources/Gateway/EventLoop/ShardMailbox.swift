@@ -86,6 +86,12 @@ final class ShardLoad: Sendable {
     self.packedClients = packedClients
   }
 
+  /// Those of a gateway's event loops.
+  static func loads(of loops: Int, _ uplink: Mailbox<UplinkMessage>) -> [ShardLoad] {
+    let packedClients = PackedClients()
+    return (0..<loops).map { _ in ShardLoad(uplink: uplink, packedClients: packedClients) }
+  }
+
   var queuedBytes: UInt64 {
     UInt64(max(0, waiting.load(ordering: .relaxed)) + max(0, backlog.load(ordering: .relaxed)))
   }

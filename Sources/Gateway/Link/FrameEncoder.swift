@@ -4,6 +4,8 @@ import Wire
 struct FrameEncoder {
   private let namespaces: NamespaceTable
   private let packedClients: PackedClients
+  /// The payload before that of the publication which is encoded next, where somebody takes patches.
+  var base: [UInt8]?
   /// Publications encoded so far.
   private(set) var encodedAsJSON: UInt64 = 0
   private(set) var encodedAsProtobuf: UInt64 = 0
@@ -17,7 +19,10 @@ struct FrameEncoder {
   mutating func frames(
     of publication: Publication, on channel: ChannelName, for audience: Audience
   ) -> EncodedFrames? {
-    guard let options = namespaces.options(for: channel) else { return nil }
+    guard let options = namespaces.options(for: channel) else {
+      base = nil
+      return nil
+    }
     // The tags that say whom a publication is for have done their work by now, and are not for clients.
     var publication = options.app == nil ? publication : publication.withoutAudienceTags
     let offset = publication.offset
@@ -32,6 +37,10 @@ struct FrameEncoder {
     frames.offset = offset
     if let key { frames.key = key }
     if packedClients.areThere { frames.packed = PackedFrames() }
+    if audience.hasDelta {
+      frames.delta = DeltaFrames(of: publication, on: channel, base: base, options.dataFormat, for: audience)
+      base = nil
+    }
     if audience.json { encodedAsJSON += 1 }
     if audience.protobuf { encodedAsProtobuf += 1 }
     return frames

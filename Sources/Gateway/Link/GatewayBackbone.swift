@@ -258,6 +258,7 @@ final class GatewayBackbone: BackboneParticipant {
       case .answer(let source, let response): answer(source, response)
       case .refusal(let source, let cause, let error):
         add(.refusal(connection: source.connection, tag: source.tag, cause, error), bytes: 64, to: source.loop)
+      case .deltaBase(let base): encoder.base = base
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .filteredPublication(let channel, let publication, let audience):
         encode(publication, on: channel, filteredFor: audience)
@@ -327,7 +328,7 @@ final class GatewayBackbone: BackboneParticipant {
   }
 
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
-    var frames = EncodedFrames(.push(push), for: audience)
+    var frames = EncodedFrames(.push(push), for: audience.withoutDelta)
     frames.lane = .lowest
     frames.key = ConflationKey(presenceOf: info)
     add(.presenceFrames(channel, frames, of: info), bytes: frames.byteCount, to: audience)

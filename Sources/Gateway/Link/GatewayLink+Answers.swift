@@ -19,7 +19,7 @@ extension GatewayLink {
       if case .subscribe(let subscribe) = request.request {
         answered(
           subscribe, reply.response, for: source, format, isFiltered: filteredUnderWay.remove(request.id) != nil,
-          at: now, into: &effects)
+          hasDelta: deltaUnderWay.remove(request.id) != nil, at: now, into: &effects)
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
@@ -51,7 +51,7 @@ extension GatewayLink {
 
   func answered(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
-    _ format: WireFormat, isFiltered: Bool, at now: Int64, into effects: inout [GatewayLinkEffect]
+    _ format: WireFormat, isFiltered: Bool, hasDelta: Bool, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
     let channel = channel(subscribe.channel)
     channel.underWay -= 1
@@ -65,7 +65,7 @@ extension GatewayLink {
     channel.position = subscribed.position
     channel.add(
       source, format, user: subscribe.member?.user, isPresent: subscribe.isPresent, isFiltered: isFiltered,
-      allowed: subscribed.audience)
+      hasDelta: hasDelta && subscribed.audience == nil, allowed: subscribed.audience)
     if let member = subscribe.member, subscribe.isPresent { channel.members[member.client] = member }
   }
 

@@ -18,6 +18,8 @@ public struct GatewayLinkConfiguration: Sendable {
   public var maximumSubscribers: Int
   /// Most publications that bring one channel up to date after a new session.
   public var resyncLimit: UInt32 = 10_000
+  /// Bytes of payloads that are kept as bases of patches, one for each channel on which somebody takes patches.
+  public var deltaBytes = 64 << 20
   /// The gateway keeps something of users on a disk, and asks for deletions that it has missed.
   public var keepsUsers = false
   /// Brokers that the gateway reaches. One of them has the channels.
@@ -115,10 +117,14 @@ public final class GatewayLink {
   var resyncsUnderWay = 0
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
+  /// Requests under way of subscribers who take patches.
+  var deltaUnderWay: Set<UInt64> = []
+  let bases: DeltaBases
 
   /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
     self.configuration = configuration
+    bases = DeltaBases(limitBytes: configuration.deltaBytes)
     session = firstSession
     state = .opening(patience: configuration.heartbeatInterval)
   }
@@ -164,6 +170,7 @@ public final class GatewayLink {
       if isFull(subscribe.channel) { return refuse(request.source, into: &effects) }
       channel(subscribe.channel).underWay += 1
       if request.isFiltered { filteredUnderWay.insert(pending.nextID) }
+      if request.hasDelta { deltaUnderWay.insert(pending.nextID) }
     case .unsubscribe(var unsubscribe):
       let channel = channel(unsubscribe.channel)
       channel.remove(request.source, request.format)
@@ -204,7 +211,7 @@ public final class GatewayLink {
   func channel(_ name: ChannelName) -> LinkChannel {
     if let channel = channels[name] { return channel }
     channelsMade += 1
-    let channel = LinkChannel(loops: configuration.loops, number: channelsMade)
+    let channel = LinkChannel(loops: configuration.loops, number: channelsMade, bases: bases)
     channels[name] = channel
     return channel
   }
@@ -335,6 +342,7 @@ public final class GatewayLink {
     _ publication: Publication, on name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]
   ) {
     counters.deliveries += UInt64(channel.receivers)
+    if channel.hasDelta, let base = channel.exchangeBase(for: publication.data) { effects.append(.deltaBase(base)) }
     if channel.isFiltered {
       effects.append(.filteredPublication(name, publication, audience: channel.audience))
     } else {
@@ -403,6 +411,7 @@ public final class GatewayLink {
   func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
     guard case .session(let source, _) = request.purpose else { return }
     filteredUnderWay.remove(request.id)
+    deltaUnderWay.remove(request.id)
     switch request.request {
     case .unsubscribe, .report: return  // Not given up: it is done by itself when the link is back.
     case .subscribe where request.wasSent: pending.abandon(request.id)

@@ -21,17 +21,20 @@ public struct GatewayRequest: Sendable {
   public var request: BrokerRequest
   /// For a subscribe, whether the subscriber wants only a part of the channel. Which part, its event loop knows.
   public var isFiltered: Bool
+  /// For a subscribe, whether the subscriber takes patches.
+  public var hasDelta: Bool
   /// A service asks, and not a client.
   public var isService: Bool
 
   public init(
     source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false,
-    isService: Bool = false
+    hasDelta: Bool = false, isService: Bool = false
   ) {
     self.source = source
     self.format = format
     self.request = request
     self.isFiltered = isFiltered
+    self.hasDelta = hasDelta
     self.isService = isService
   }
 }
@@ -46,6 +49,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case answer(RequestSource, BrokerResponse)
   /// An answer that the broker was not asked for, since the request meets a limit of this gateway.
   case refusal(RequestSource, RefusalCause, ClientError)
+  /// The payload against which the publication just after this can be sent as a patch.
+  case deltaBase([UInt8])
   case publication(ChannelName, Publication, audience: Audience)
   /// A publication on a channel of which some subscribers get only a part: which of them get it, their event loops find
   /// out.
@@ -94,8 +99,22 @@ public struct Audience: Sendable, Equatable {
   public var loops: UInt64 = 0
   public var json = false
   public var protobuf = false
+  /// The same, of those who take patches: they are not among the others.
+  public var jsonDelta = false
+  public var protobufDelta = false
 
   public init() {}
+
+  var hasDelta: Bool { jsonDelta || protobufDelta }
+
+  /// The same audience where nothing is patched: of joins and leaves.
+  var withoutDelta: Audience {
+    var audience = self
+    audience.json = json || jsonDelta
+    audience.protobuf = protobuf || protobufDelta
+    (audience.jsonDelta, audience.protobufDelta) = (false, false)
+    return audience
+  }
 
   public func includes(loop: Int) -> Bool { loops & (1 << UInt64(loop)) != 0 }
 
@@ -104,6 +123,8 @@ public struct Audience: Sendable, Equatable {
     union.loops |= other.loops
     union.json = json || other.json
     union.protobuf = protobuf || other.protobuf
+    union.jsonDelta = jsonDelta || other.jsonDelta
+    union.protobufDelta = protobufDelta || other.protobufDelta
     return union
   }
 }

@@ -15,6 +15,7 @@ final class LinkChannel {
     let isPresent: Bool
     /// The client asked for a part of the channel.
     let isFiltered: Bool
+    let hasDelta: Bool
     /// What the broker lets the subscriber see; nil: everything.
     var allowed: TagFilter?
 
@@ -34,6 +35,9 @@ final class LinkChannel {
   private var known: [SubscriberKey: KnownSubscriber] = [:]
   /// Subscribers who get only a part of the channel: their event loops hold each publication against their filters.
   private var partial = 0
+  /// The payload of what was handed on last, while somebody takes patches.
+  private var base: [UInt8]?
+  private let bases: DeltaBases
   /// Clients whom the broker holds in the channel's presence on this gateway's behalf, by their ids.
   var members: [String: ClientInfo] = [:]
 
@@ -41,8 +45,9 @@ final class LinkChannel {
   var lateMembers: Set<String> = []
 
   /// - Parameter number: rises with each channel.
-  init(loops: Int, number: UInt64) {
+  init(loops: Int, number: UInt64, bases: DeltaBases) {
     self.number = number
+    self.bases = bases
     counts = SubscriberCounts(loops: loops)
   }
 
@@ -55,31 +60,50 @@ final class LinkChannel {
   var subscriberCount: Int { counts.total + underWay }
   var isInUse: Bool { hasSubscribers || underWay > 0 }
   var isFiltered: Bool { partial > 0 }
+  /// Whether somebody takes patches.
+  var hasDelta: Bool { counts.audience.hasDelta }
 
   /// - Parameters:
   ///   - user: nil where the broker was not told who subscribes, and so cannot change what they may see.
   ///   - isFiltered: the client asked for a part of the channel.
+  ///   - hasDelta: it takes patches.
   ///   - allowed: what the broker lets it see.
   func add(
     _ source: RequestSource, _ format: WireFormat, user: String?, isPresent: Bool, isFiltered: Bool,
-    allowed: TagFilter?
+    hasDelta: Bool = false, allowed: TagFilter?
   ) {
-    counts.add(loop: source.loop, format: format)
-    guard user != nil || isFiltered || allowed != nil else { return }
+    counts.add(loop: source.loop, format: format, hasDelta: hasDelta)
+    guard user != nil || isFiltered || hasDelta || allowed != nil else { return }
     let subscriber = KnownSubscriber(
-      user: user ?? "", isPresent: isPresent || user == nil, isFiltered: isFiltered, allowed: allowed)
+      user: user ?? "", isPresent: isPresent || user == nil, isFiltered: isFiltered, hasDelta: hasDelta,
+      allowed: allowed)
     known[SubscriberKey(loop: source.loop, connection: source.connection)] = subscriber
     if subscriber.getsPart { partial += 1 }
   }
 
   func remove(_ source: RequestSource, _ format: WireFormat) {
-    if !known.isEmpty,
-      let subscriber = known.removeValue(forKey: SubscriberKey(loop: source.loop, connection: source.connection)),
-      subscriber.getsPart
-    {
-      partial -= 1
-    }
-    counts.remove(loop: source.loop, format: format)
+    let subscriber =
+      known.isEmpty
+      ? nil : known.removeValue(forKey: SubscriberKey(loop: source.loop, connection: source.connection))
+    if let subscriber, subscriber.getsPart { partial -= 1 }
+    counts.remove(loop: source.loop, format: format, hasDelta: subscriber?.hasDelta ?? false)
+    if base != nil && !hasDelta { keepBase(nil) }
+  }
+
+  /// Notes what is handed on to subscribers who take patches.
+  ///
+  /// - Returns: what was handed on to them before; nil: nothing that is known.
+  func exchangeBase(for payload: [UInt8]) -> [UInt8]? {
+    let before = base
+    keepBase(payload)
+    return before
+  }
+
+  private func keepBase(_ payload: [UInt8]?) {
+    if let base { bases.giveBack(base.count) }
+    base = nil
+    guard let payload, payload.count <= FossilPatch.mostBytes, bases.take(payload.count) else { return }
+    base = payload
   }
 
   /// Users whom the broker knows to subscribe, and shows to nobody.

@@ -46,6 +46,8 @@ public enum ProxyQuestion: Sendable, Equatable {
 public struct ProxyAsker: Sendable, Equatable {
   public var client: String
   public var format: WireFormat
+  /// How the client is connected: `websocket`, `sse` or `http_stream`.
+  public var transport = "websocket"
   /// Empty: anonymous, or not connected yet.
   public var user: String
   /// Raw JSON that the backend attached to the connection, or the token.
@@ -71,7 +73,7 @@ enum ProxyRequest {
     var writer = JSONWriter(capacity: 256)
     writer.object { writer in
       writer.write("client", asker.client)
-      writer.write("transport", "websocket")
+      writer.write("transport", asker.transport)
       writer.write("protocol", asker.format == .json ? "json" : "protobuf")
       writer.write("encoding", isBinary ? "binary" : "json")
       if case .connect(let connect) = question {

@@ -23,6 +23,10 @@ public enum AccessReason: Sendable, Equatable {
   case subject
   /// The user may not subscribe to the channel that this one belongs to.
   case subjectClosed
+  /// Who may see the presence of the channel that this one belongs to may see it here.
+  case presenceOfSubject
+  /// The map shows who is on another channel, and the broker alone writes to it.
+  case presenceMap
   /// The user is not on the channel that this one belongs to.
   case notOnSubject
   /// The name belongs to no channel, though the namespace follows others.
@@ -74,6 +78,7 @@ extension AccessReason {
     switch self {
     case .option(let option): option.key
     case .userLimitsOff: "allow_user_limited_channels"
+    case .presenceOfSubject, .presenceMap: "map_presence"
     case .onSubject, .subject, .subjectClosed, .notOnSubject, .noSubject: "follows_channel"
     case .backend: "subscribe_proxy_enabled"
     case .app, .appWrites, .appNeedsUser, .privateName, .personalChannel, .notListed, .listed: nil
@@ -92,6 +97,9 @@ extension AccessReason {
     case .subject: "the user may subscribe to the channel that this one belongs to"
     case .subjectClosed:
       "the user is not subscribed to the channel that this one belongs to, and may not subscribe to it"
+    case .presenceOfSubject:
+      "the user \(isAllowed ? "may" : "may not") see the presence of the channel that this one shows"
+    case .presenceMap: "the map shows who is on another channel, and nobody writes to it"
     case .notOnSubject:
       "the user is not subscribed to the channel that this one belongs to, or the namespace does not allow it to "
         + "subscribers"

@@ -20,6 +20,8 @@ struct ChannelAccess {
   struct Subject {
     var isSubscribed: Bool
     var maySubscribeWithoutToken: Bool
+    /// Not on channels of apps: the broker alone knows whom their users may see.
+    var maySeePresence = false
   }
 
   /// Whether the backend says who may subscribe. Who may subscribe to channels with users in their name, to private ones
@@ -61,6 +63,9 @@ struct ChannelAccess {
     if options.app != nil { return user.isEmpty ? .refused(.appNeedsUser) : .allowed(.app) }
     if options.followsChannel {
       guard let subject else { return .refused(.noSubject) }
+      if options.mapPresence != .none {
+        return AccessVerdict(isAllowed: subject.maySeePresence, reason: .presenceOfSubject)
+      }
       if subject.isSubscribed { return .allowed(.onSubject) }
       return subject.maySubscribeWithoutToken ? .allowed(.subject) : .refused(.subjectClosed)
     }
@@ -73,6 +78,7 @@ struct ChannelAccess {
 
   private var publishing: AccessVerdict {
     if options.app != nil { return .refused(.appWrites) }
+    if options.mapPresence != .none { return .refused(.presenceMap) }
     return verdict(
       subscriber: options.allowPublishForSubscriber, .publishForSubscriber,
       client: options.allowPublishForClient, .publishForClient,
@@ -165,6 +171,7 @@ extension SessionRules {
     // Who may subscribe to an app's channel only the broker knows: here, those may who are on it.
     return .init(
       isSubscribed: access.isSubscribed,
-      maySubscribeWithoutToken: options.app == nil && access.maySubscribeWithoutToken)
+      maySubscribeWithoutToken: options.app == nil && access.maySubscribeWithoutToken,
+      maySeePresence: options.app == nil && access.maySeePresence)
   }
 }

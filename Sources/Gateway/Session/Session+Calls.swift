@@ -103,9 +103,10 @@ extension Session {
   private mutating func writeMap(_ id: UInt32, _ parameters: CallParameters, removes: Bool) throws(ClientError) {
     let (channel, options) = try channel(parameters.channel)
     guard access(to: channel, options).mayPublish else { throw refusal(options) }
-    guard let key = parameters.key else { throw .badRequest.saying("name the key") }
-    let write = MapWrite(key: key, removed: removes, score: parameters.score)
-    try checkKey(write, options)
+    guard let key = parameters.key ?? (options.mapClientKey == .given ? nil : "") else {
+      throw .badRequest.saying("name the key")
+    }
+    let write = try keyed(MapWrite(key: key, removed: removes, score: parameters.score), options)
     var data = Array("null".utf8)
     if !removes {
       guard let given = parameters.data else { throw .badRequest.saying("say what data the key is to hold") }
@@ -155,7 +156,9 @@ extension Session {
     var channels: [ChannelName] = []
     for name in names {
       let (channel, options) = try channel(name)
-      guard options.kind == .map, options.followsChannel, access(to: channel, options).mayReadMap else {
+      guard options.kind == .map, options.followsChannel, options.mapPresence == .none,
+        access(to: channel, options).mayReadMap
+      else {
         throw .permissionDenied.saying("\(excerpt(of: name)) is not a channel of receipts that you may read")
       }
       channels.append(channel)
@@ -175,12 +178,14 @@ extension Session {
     _ subscription: SessionSubscription?
   ) {
     do throws(ClientError) {
-      guard let write = ask.map, options.kind == .map else {
+      // Where the server gives the key, a client may leave it out with all that says that it writes to a map.
+      let given = ask.map ?? (options.mapClientKey == .given ? nil : MapWrite(key: ""))
+      guard let given, options.kind == .map else {
         throw options.kind == .map
           ? .badRequest.saying("the channel is a map; publish with type 1 and a key")
           : .badRequest.saying("the channel is not a map; publish without a key")
       }
-      try checkKey(write, options)
+      let write = try keyed(given, options)
       let data = write.removed ? Array("null".utf8) : try payload(ask.data, options.dataFormat, from: format).get()
       let request = BrokerRequest.PublishRequest(
         channel: channel, data: data, info: memberInfo(subscription?.grant?.info),
@@ -193,9 +198,20 @@ extension Session {
     }
   }
 
-  private func checkKey(_ write: MapWrite, _ options: ChannelOptions) throws(ClientError) {
-    if options.mapKeyIsUser && (user.isEmpty || !write.key.hasSameBytes(as: user)) {
-      throw .permissionDenied.saying("on this channel you may write the key of your own user id alone")
+  /// What a client writes, under the key that it may write.
+  private func keyed(_ write: MapWrite, _ options: ChannelOptions) throws(ClientError) -> MapWrite {
+    switch options.mapClientKey {
+    case .given:
+      if options.mapKeyIsUser && (user.isEmpty || !write.key.hasSameBytes(as: user)) {
+        throw .permissionDenied.saying("on this channel you may write the key of your own user id alone")
+      }
+      return write
+    case .client: return MapWrite(key: identity.client, removed: write.removed, score: write.score)
+    case .user:
+      guard !user.isEmpty else {
+        throw .permissionDenied.saying("on this channel the key is the user id, and you have none; sign in")
+      }
+      return MapWrite(key: user, removed: write.removed, score: write.score)
     }
   }
 

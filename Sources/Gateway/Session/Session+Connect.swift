@@ -25,6 +25,7 @@ extension Session {
     }
     phase = .connecting
     attempt = ConnectAttempt(id: id)
+    leavesAtSlot = ask.reconnects
     if !ask.name.isEmpty { out.append(.introduced(ask.name, version: ask.version)) }
     timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
     if ask.token.isEmpty {

@@ -19,6 +19,13 @@ extension Session {
     if let code { out.append(.close(code)) }
   }
 
+  /// The server ends, and the client's slot comes in so many milliseconds. SDKs that do not know the push are told
+  /// nothing: they are closed at their slot, which makes them come back.
+  mutating func slotComes(after milliseconds: Int64) {
+    guard phase == .live, leavesAtSlot, !isDraining else { return }
+    send(.push(.reconnect(afterMilliseconds: UInt32(clamping: milliseconds))))
+  }
+
   /// Leaves nothing behind: not in the hub, not at the broker. In the order of the names, so that a simulation can be
   /// replayed.
   ///
@@ -83,7 +90,7 @@ extension Session {
   mutating func removeSubscription(
     _ channel: ChannelName, _ code: UnsubscribeCode, because cause: CoverageEnd.Cause = .removed
   ) {
-    guard let subscription = subscriptions[channel] else { return }
+    guard let subscription = subscriptions[channel] else { return endPresenceMaps(of: channel) }
     if phase == .connecting { return end(.forceReconnect) }
     // With `insufficient` the client is to come back at once, and a server-side subscription comes back only with a
     // connection.

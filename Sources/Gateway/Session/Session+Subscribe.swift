@@ -47,7 +47,10 @@ extension Session {
 
   private func mapRefusal(_ ask: ClientCommand.Subscribe, _ options: ChannelOptions) -> ClientError? {
     if options.kind != .map { return .badRequest.saying("the channel is not a map; subscribe to it without a type") }
-    if ask.type != 1 { return .badRequest.saying("there is no subscription type \(ask.type); a map's is 1") }
+    let type = options.mapPresence.subscriptionType
+    if ask.type != type {
+      return .badRequest.saying("the channel has no subscription type \(ask.type); this map's is \(type)")
+    }
     return (0...2).contains(ask.phase) ? nil : .badRequest.saying("there is no phase \(ask.phase) of a map")
   }
 
@@ -83,15 +86,19 @@ extension Session {
   }
 
   mutating func subscribeAtBroker(_ order: SubscribeOrder) {
+    var order = order
+    // Payloads that are base64 in JSON cannot be told there as the text that a patch is made of.
+    if order.binaryData, format == .json { order.hasDelta = false }
     // Apps must know who asks, shown to others or not.
     let member = order.sendsMember || order.isApps ? memberInfo(order.grant.info) : nil
     let request = BrokerRequest.SubscribeRequest(
       channel: order.channel, since: order.since, recoveryLimit: configuration.recoveryLimit, member: member,
       isPresent: order.sendsMember, map: order.map)
     let tag: UInt64
-    if let filter = order.filter {
+    if order.filter != nil || order.hasDelta {
       tag = remember(.subscribe(order))
-      out.append(.subscribe(tag: tag, request, filter: filter))
+      out.append(
+        .subscribe(tag: tag, request, SubscribeTerms(filter: order.filter, hasDelta: order.hasDelta)))
     } else {
       tag = ask(.subscribe(request), then: .subscribe(order))
     }
@@ -118,6 +125,9 @@ extension Session {
       return fail(order.id, .unrecoverablePosition)
     }
     subscriptions[order.channel]?.phase = .live
+    var order = order
+    // Who sees a part of the channel has another publication before each than the others.
+    if answer.audience != nil { order.hasDelta = false }
     send(.subscribe(id: order.id, order.result(answer, at: time)))
     out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     noteCoverage(of: order, answer)
@@ -158,6 +168,8 @@ extension Session {
       noteEnd(of: channel, cause, code: code)
       out.append(.detach(channel))
       unsubscribeAtBroker(channel, member(of: subscription))
+      // Who is told to come back for what was lost keeps the rights of a subscriber.
+      if cause != .lost, code != UnsubscribeCode.insufficient.code { endPresenceMaps(of: channel) }
     case .checkingToken(let tag):
       subscriptions[channel] = nil
       if case .subscriptionToken(let command, _) = pending.removeValue(forKey: tag) { fail(command.id, error) }

@@ -50,6 +50,8 @@ public struct Session: ~Copyable {
   /// The token of a place is being checked: the app's commands behind it wait. It stands here because it fits into what
   /// the phase leaves of a word.
   var isCheckingPlace = false
+  /// The client leaves by itself when it is told its slot, and connects anew. It stands here as the one above does.
+  var leavesAtSlot = false
   /// Empty: anonymous, or not connected yet.
   public internal(set) var user = ""
   /// The token's `info` as it was when the client connected: a refresh moves the expiry alone.
@@ -75,7 +77,7 @@ public struct Session: ~Copyable {
   var isInputHeld = false
   /// So much of what the client asked for waits for it that it may not ask for more yet.
   var isOutputFull = false
-  /// The server ends: nothing more is read.
+  /// The client leaves, because the server ends: nothing more is read.
   var isDraining = false
   /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first.
   /// It stands behind the flags because there it fits into what they leave of a word.
@@ -146,6 +148,7 @@ public struct Session: ~Copyable {
     case .outputFull(let full):
       isOutputFull = full
       awaitFromClient()
+    case .slot(let milliseconds): slotComes(after: milliseconds)
     case .draining: isDraining = true
     case .peerTook(let progress): peerTook(progress)
     case .deadline: deadlinePassed()

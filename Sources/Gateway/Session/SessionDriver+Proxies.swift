@@ -21,7 +21,8 @@ extension SessionDriver {
     guard let proxies = host.proxies else { return feed(.backendAnswered(tag: tag, .failed(.closed))) }
     let driver = NIOLoopBound(self, eventLoop: eventLoop)
     let eventLoop = eventLoop
-    let asker = ProxyAsker(client: client, format: format, user: user, meta: session.ties?.meta)
+    var asker = ProxyAsker(client: client, format: format, user: user, meta: session.ties?.meta)
+    asker.transport = form.packing.transportName
     let call = host.beginBackendCall(question)
     proxies.ask(question, from: asker, headers: transport.forwardedHeaders, under: call?.context) { answer in
       eventLoop.execute {

@@ -181,13 +181,19 @@ final class SessionDriver: ConnectionDelegate {
 
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
 
-  /// The server drains: the client is sent away with a code after which it comes back, to another server perhaps. What
-  /// it had asked for is answered first, and nothing more is read.
-  func shutDown() {
-    feed(.draining)
+  /// The server ends, and the client is to leave in so many milliseconds.
+  ///
+  /// - Returns: whether it was told, and so leaves by itself.
+  func tellSlot(after milliseconds: Int64) -> Bool {
+    feed(.slot(afterMilliseconds: milliseconds))
+    return session.leavesAtSlot
   }
 
-  /// The server drains, and the time for last answers is over.
+  /// The server ends: the client is sent away with a code after which it comes back, to another server perhaps. What
+  /// it had asked for is answered first, and nothing more is read.
+  func shutDown() { feed(.draining) }
+
+  /// The server ends, and the time for last answers is over.
   func shutDownNow() { feed(.shutdown) }
 
   private func endIfAnswered() {
@@ -276,9 +282,9 @@ final class SessionDriver: ConnectionDelegate {
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
       if !isGone { transport.close(code) }
-    case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
-    case .subscribe(let tag, let request, let filter):
-      host.request(.subscribe(request), tag: tag, filter: filter, from: self)
+    case .request(let tag, let request): host.request(request, tag: tag, terms: nil, from: self)
+    case .subscribe(let tag, let request, let terms):
+      host.request(.subscribe(request), tag: tag, terms: terms, from: self)
     case .checkConnectionToken(let tag, let token): begin(.connection(tag: tag, token: token))
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))

@@ -39,7 +39,7 @@ extension SessionTransport {
 
 /// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.
 ///
-/// A host may answer a request before ``request(_:tag:filter:from:)`` returns; the driver keeps the order.
+/// A host may answer a request before ``request(_:tag:terms:from:)`` returns; the driver keeps the order.
 protocol SessionHost: AnyObject {
   /// Checks tokens of clients that sign in.
   var verifier: any TokenVerifier { get }
@@ -56,8 +56,8 @@ protocol SessionHost: AnyObject {
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
   /// and also when the broker does not answer. Answers come in the order in which they stand among the publications.
   ///
-  /// - Parameter filter: of a subscribe: what the client wants of the channel; nil: everything.
-  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver)
+  /// - Parameter terms: of a subscribe: what the broker does not hear of; nil: the client wants all as it comes.
+  func request(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver)
   /// A whole message of a client has come, whose commands follow.
   func frameRead()
   /// A command is put to the backend.

@@ -24,7 +24,10 @@ public enum SessionInput: Sendable {
   /// More of what the client asked for waits for it than ``ListenerConfiguration/queueLimitBytes``; or it has taken
   /// most of it.
   case outputFull(Bool)
-  /// The server drains: what was read is answered, and nothing more is read, whatever ``inputHeld(_:)`` says.
+  /// The server ends, and the client is to leave in so many milliseconds; until then everything goes on. A client that
+  /// understands it is told.
+  case slot(afterMilliseconds: Int64)
+  /// The client's slot has come, or the server ends without any: what was read is answered, and nothing more is read, whatever ``inputHeld(_:)`` says.
   case draining
   /// How far the peer has come: told before a deadline at which a ping is sent or a pong is due.
   case peerTook(PeerProgress)
@@ -53,8 +56,8 @@ public enum SessionAction: Sendable, Equatable {
   /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are
   /// ignored.
   case request(tag: UInt64, BrokerRequest)
-  /// As ``request(tag:_:)``, for a subscriber who wants only what passes a filter.
-  case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, filter: TagFilter)
+  /// As ``request(tag:_:)``, for a subscriber who does not want all of the channel as it comes.
+  case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, SubscribeTerms)
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
   case checkPlaceToken(tag: UInt64, String)
@@ -82,6 +85,19 @@ public enum SessionAction: Sendable, Equatable {
   case signInRefused(SignInRefusal, String)
   /// The client has said what its SDK is, and in which version.
   case introduced(String, version: String)
+}
+
+/// What the gateway does for a subscriber by itself: the broker does not hear of it.
+public struct SubscribeTerms: Sendable, Hashable {
+  /// What the client wants to see of the channel; nil: everything.
+  public var filter: TagFilter?
+  /// The client gets publications as patches against the one before.
+  public var hasDelta: Bool
+
+  public init(filter: TagFilter? = nil, hasDelta: Bool = false) {
+    self.filter = filter
+    self.hasDelta = hasDelta
+  }
 }
 
 /// Which part of a channel a connection gets.
@@ -112,4 +128,6 @@ public struct HubFlags: OptionSet, Sendable, Hashable {
   /// connect result. What is published on the first while the last is still under way must neither overtake that result
   /// nor be lost.
   public static let held = HubFlags(rawValue: 4)
+  /// Publications go as patches, the first one whole. Not together with filters.
+  public static let delta = HubFlags(rawValue: 8)
 }

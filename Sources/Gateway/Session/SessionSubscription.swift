@@ -119,8 +119,14 @@ struct SubscribeOrder {
   var token: TokenIdentity?
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
+  /// The client gets publications as patches.
+  var hasDelta: Bool
   /// What of a map is read along with the subscribe; nil: the channel is taken as a stream.
   var map: MapRead?
+  /// The subscription's type, as it was asked for.
+  var type: Int32
+  /// Milliseconds that the client is told to leave between its publications; 0: none.
+  var publishDebounce: UInt32
   var isApps: Bool
   /// The server asks the backend before the subscription expires, and the client has nothing to refresh.
   var isRefreshedHere: Bool
@@ -147,9 +153,13 @@ struct SubscribeOrder {
     positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned || holdsMap || options.app != nil)
     toldOfLoss = hasNoGaps || options.kind == .map
     filter = ask.filter
+    hasDelta =
+      ask.takesPatches && options.allowsDelta && maker == .client && ask.filter == nil && ask.type == 0
     isApps = options.app != nil
     isRefreshedHere = options.subRefreshProxy && maker == .client && expiresAt != nil
     map = holdsMap ? MapRead(ask) : nil
+    type = ask.type
+    publishDebounce = options.publishDebounceMilliseconds
     let joinLeave = grant.joinLeave ?? options.joinLeave
     sendsMember = joinLeave || (grant.presence ?? options.presence)
     pushesJoinLeave = joinLeave && (ask.joinLeave || (grant.forcePushJoinLeave ?? options.forcePushJoinLeave))
@@ -166,6 +176,7 @@ struct SubscribeOrder {
     var flags: HubFlags = []
     if pushesJoinLeave { flags.insert(.joinLeave) }
     if toldOfLoss { flags.insert(.toldOfLoss) }
+    if hasDelta { flags.insert(.delta) }
     return flags
   }
 
@@ -198,12 +209,14 @@ struct SubscribeOrder {
     if since != nil {
       result.wasRecovering = true
       result.recovered = answer.recovered
+      if !answer.recovered { result.gap = answer.gap }
       result.publications = answer.recovered ? answer.publications.filter { passes($0, answer.audience) } : []
     }
+    result.publishDebounce = publishDebounce
     if map != nil {
-      result.type = 1
+      result.type = type
       // The stream after a snapshot completes it; it is a recovery only where the client said so.
-      if !asksToRecover { (result.wasRecovering, result.recovered) = (false, false) }
+      if !asksToRecover { (result.wasRecovering, result.recovered, result.gap) = (false, false, nil) }
       result.state = answer.entries.filter { passes($0, answer.audience) }
     }
     if let expiresAt, !isRefreshedHere {
@@ -212,6 +225,7 @@ struct SubscribeOrder {
     }
     result.data = grant.data ?? []
     result.binaryData = binaryData
+    result.delta = hasDelta
     return result
   }
 }
@@ -220,7 +234,7 @@ extension SubscribeOrder {
   /// The result that the client is told with a part of a map, before it is subscribed.
   func result(_ page: MapPage) -> ClientReply.SubscribeResult {
     var result = ClientReply.SubscribeResult()
-    result.type = 1
+    result.type = type
     result.phase = Int32(page.phase.rawValue)
     result.recoverable = recoverable
     result.epoch = page.position.epoch

@@ -9,11 +9,19 @@ struct ConnectionInput {
   fileprivate let waitingLimitBytes: Int
   fileprivate(set) var pauses: Int32 = 0
   fileprivate var hasDelivered = false
-  /// The frames no longer make sense; what comes is thrown away until the socket is closed.
-  fileprivate var isDeaf = false
+  /// The frames no longer make sense, or there are none; what comes is thrown away until the socket is closed.
+  fileprivate var isDeaf: Bool
+  /// Of a stream: what came by requests of its own while reading is paused. Bounded by `waitingLimitBytes`, too.
+  fileprivate var posted: PostedCommands?
+  var postedCount: Int { posted?.count ?? 0 }
 
-  init(maxMessageBytes: Int) {
-    reader = FrameReader(maxMessageBytes: maxMessageBytes)
+  /// - Parameters:
+  ///   - inflater: the event loop's; nil: messages are not compressed.
+  ///   - isStreamed: no frames come over the socket.
+  init(maxMessageBytes: Int, inflater: Inflater? = nil, isStreamed: Bool = false) {
+    reader = FrameReader(maxMessageBytes: isStreamed ? 0 : maxMessageBytes, inflater: inflater)
+    isDeaf = isStreamed
+    posted = isStreamed ? PostedCommands() : nil
     // Four reads of 64 KiB are one burst of the channel; the message that is under way lives in the reader.
     waitingLimitBytes = 4 * 65_536 + maxMessageBytes
   }
@@ -46,8 +54,10 @@ extension Connection: ChannelInboundHandler {
   func channelInactive(context: ChannelHandlerContext) {
     input.end()
     ended()
+    takePosted()
     guard let delegate else { return }
     self.delegate = nil
+    forgetStream(delegate.sessionID)
     // Later, for the channel may have died inside a `send` of a fan-out that walks its subscribers.
     eventLoop.assumeIsolated().execute { delegate.closed() }
   }
@@ -91,13 +101,44 @@ extension Connection: ChannelInboundHandler {
     }
   }
 
+  // MARK: Commands of a stream
+
+  /// Hands on what would have been one message of a WebSocket. While reading is paused it waits, and so do all that come
+  /// behind it.
+  ///
+  /// - Parameter done: called once, at once or later.
+  func take(_ message: ByteBuffer, then done: @escaping (PostOutcome) -> Void) {
+    guard isOpen else { return done(.ended) }
+    if isReadingPaused || input.posted?.isEmpty == false {
+      let hasRoom = input.posted?.append(
+        .init(message: message, done: done), limitBytes: input.waitingLimitBytes)
+      if hasRoom != true { done(.tooMany) }
+      return
+    }
+    hand(message)
+    done(.taken)
+  }
+
+  private func hand(_ message: ByteBuffer) {
+    delegate?.received(message)
+    delegate?.readCompleted()
+  }
+
+  private func takePosted() {
+    while !isReadingPaused, let post = input.posted?.popFirst() {
+      if isOpen { hand(post.message) }
+      post.done(isOpen ? .taken : .ended)
+    }
+  }
+
   // MARK: Pauses
 
   /// Stops reading from the socket, so that the peer's sends stall. Counted: as many ``resumeReading()`` undo it. At
   /// most one burst of messages that was already read waits here.
   func pauseReading() {
     input.pauses += 1
-    if input.pauses == 1 && phase == .open { setAutoRead(false) }
+    // Of a stream the socket is read on: else nobody would notice that the peer has gone.
+    if input.pauses == 1 && phase == .open && !packing.isStreamed { setAutoRead(false) }
   }
 
   func resumeReading() {
@@ -112,6 +153,7 @@ extension Connection: ChannelInboundHandler {
     // Later, because whoever resumes may be inside a delivery from this very connection.
     eventLoop.assumeIsolated().execute { [self] in
       guard !isReadingPaused, phase != .closed else { return }
+      takePosted()
       takeWaitingInput()
       if !isReadingPaused { setAutoRead(true) }
     }

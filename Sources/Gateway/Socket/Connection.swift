@@ -6,6 +6,10 @@ import Wire
 /// A client's WebSocket: the last handler of its channel, which reads frames, and the ``Outlet`` through which it is
 /// sent some. Bound to its event loop, and deliberately not Sendable.
 ///
+/// Or a stream, which ``packing`` says: the body of an answer that does not end, for clients that have no WebSocket. The
+/// way out is the same. Nothing more comes over its socket; commands come by ``take(_:then:)``, from requests of their
+/// own. It is closed with a disconnect push and the body's last chunk in place of a Close frame.
+///
 /// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
 /// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes
 /// through the channel, and until the channel has handed over its last byte (`queuedBytes` is 0 again) everything
@@ -63,7 +67,7 @@ final class Connection: Outlet, SessionTransport {
   init(
     id: UInt64, loopIndex: Int, format: WireFormat, packing: Packing = .frames, channel: any Channel,
     descriptor: Int32, tls: TLSHandler?, listener: ListenerContext, slot: ConnectionSlot,
-    forwardedHeaders: [BackendHeader] = []
+    forwardedHeaders: [BackendHeader] = [], inflater: Inflater? = nil
   ) {
     self.forwardedHeaders = forwardedHeaders
     self.eventLoop = channel.eventLoop
@@ -76,7 +80,8 @@ final class Connection: Outlet, SessionTransport {
     self.listener = listener
     egress = listener.egress[loopIndex]
     self.slot = slot
-    input = ConnectionInput(maxMessageBytes: listener.configuration.maxMessageBytes)
+    input = ConnectionInput(
+      maxMessageBytes: listener.configuration.maxMessageBytes, inflater: inflater, isStreamed: packing.isStreamed)
     super.init(id: id, descriptor: tls == nil ? descriptor : -1)
   }
 
@@ -216,13 +221,28 @@ final class Connection: Outlet, SessionTransport {
     sendWrapped(frame)
   }
 
-  func sendUpgradeResponse(_ response: [UInt8]) { sendWrapped(response) }
+  /// Sends the head of the answer with which the connection begins.
+  func sendResponseHead(_ head: [UInt8]) { sendWrapped(head) }
 
   // MARK: Closing
 
-  /// Sends a Close frame, waits a little for the peer's, and closes. What was sent before still arrives.
+  /// Sends a Close frame, waits a little for the peer's, and closes. What was sent before still arrives. Of a stream the
+  /// peer's end is waited for.
   func close(_ code: DisconnectCode) {
-    beginClosing(code, ServerFrame.close(code: code.code, reason: code.reason))
+    beginClosing(code, farewell(code))
+    endStream()
+  }
+
+  /// What tells the peer why it is closed.
+  private func farewell(_ code: DisconnectCode) -> [UInt8] {
+    guard packing.isStreamed else { return ServerFrame.close(code: code.code, reason: code.reason) }
+    let push = ClientCodec.frame(for: [.push(.disconnect(code))], format: format)
+    return packing.pack(push, format) + StreamPacking.lastChunk
+  }
+
+  /// A stream's body is over. Nothing of the peer's is waited for but its end.
+  private func endStream() {
+    if packing.isStreamed && phase == .closing { shutDownOutput() }
   }
 
   override func closeSlow() {
@@ -230,8 +250,8 @@ final class Connection: Outlet, SessionTransport {
     listener.counters.countSlow()
     listener.configuration.refusals.note(.slow, from: remoteAddress)
     beginClosing(
-      .slow, ServerFrame.close(code: DisconnectCode.slow.code, reason: DisconnectCode.slow.reason),
-      graceMilliseconds: listener.configuration.slowCloseGraceMilliseconds)
+      .slow, farewell(.slow), graceMilliseconds: listener.configuration.slowCloseGraceMilliseconds)
+    endStream()
   }
 
   private func beginClosing(_ code: DisconnectCode?, _ frame: [UInt8], graceMilliseconds: Int64? = nil) {
@@ -283,6 +303,11 @@ final class Connection: Outlet, SessionTransport {
   override func abandon() {
     ended()
     eventLoop.assumeIsolated().execute { [self] in channel.close(promise: nil) }
+  }
+
+  /// The stream's channel is gone: its session takes no more commands.
+  func forgetStream(_ session: String) {
+    if packing.isStreamed { listener.streams.remove(session) }
   }
 
   private func closeChannel() {

@@ -3,6 +3,9 @@ import NIOCore
 /// The session's side of a ``Connection``. Every method is called on the connection's event loop, and none of them from
 /// inside a call of ours into the connection: a fan-out that walks its subscribers is never changed under its feet.
 protocol ConnectionDelegate: AnyObject {
+  /// The session's name, which its client alone is told.
+  var sessionID: String { get }
+
   /// One whole message, text or binary: SDKs differ in which they send, so both count as bytes.
   func received(_ message: ByteBuffer)
 
@@ -19,6 +22,6 @@ protocol ConnectionDelegate: AnyObject {
   func closed()
 }
 
-/// Makes the session of a connection that has just been upgraded. Called on the connection's event loop, from which it
+/// Makes the session of a connection that has just been upgraded, or of a stream that has just begun. Called on the connection's event loop, from which it
 /// finds its own shard by ``Connection/loopIndex``. The connection holds the delegate until it has closed.
 typealias SessionFactory = @Sendable (Connection) -> any ConnectionDelegate

@@ -13,7 +13,11 @@ import Wire
 /// nothing at all between messages: an idle connection costs no buffer. Memory grows with the bytes that came, never
 /// with the length that a header declares.
 ///
-/// Source of the rules: RFC 6455, sections 5 and 8.1.
+/// The first frame of a compressed message has the first R set, where that was agreed on. What comes of such a message is
+/// kept as it is until the last of it is there, and then decompressed in one go: between two reads a connection holds no
+/// more than its peer has sent, however much it stands for.
+///
+/// Source of the rules: RFC 6455, sections 5 and 8.1; RFC 7692, section 6.
 struct FrameReader {
   enum Event: Equatable {
     case message(ByteBuffer)
@@ -46,12 +50,22 @@ struct FrameReader {
   /// Whether the message under way, or the last one, is text.
   private(set) var isText = false
   private var utf8 = UTF8Validator()
+  /// Nil: compression was not agreed on.
+  private let inflater: Inflater?
+  /// Whether the message under way is compressed.
+  private var isCompressed = false
   private var control: [UInt8] = []
 
   /// Memory held for the message under way.
   var reservedBytes: Int { message?.storageCapacity ?? 0 }
 
-  init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
+  /// - Parameters:
+  ///   - maxMessageBytes: of a message as it is given out.
+  ///   - inflater: the event loop's; nil: no message may be compressed.
+  init(maxMessageBytes: Int, inflater: Inflater? = nil) {
+    self.maxMessageBytes = maxMessageBytes
+    self.inflater = inflater
+  }
 
   /// The next event, or nil where more bytes are needed: `input` is then empty.
   mutating func next(_ input: inout ByteBuffer) throws(FrameViolation) -> Event? {
@@ -92,8 +106,9 @@ struct FrameReader {
   }
 
   private mutating func takeFirstByte(_ byte: UInt8) throws(FrameViolation) {
-    if byte & 0x70 != 0 { throw .reservedBits }
     opcode = byte & 0x0F
+    let startsMessage = opcode == Opcode.text || opcode == Opcode.binary
+    if byte & (inflater != nil && startsMessage ? 0x30 : 0x70) != 0 { throw .reservedBits }
     isFinal = byte & 0x80 != 0
     switch opcode {
     case Opcode.continuation:
@@ -102,6 +117,7 @@ struct FrameReader {
       if isInMessage { throw .interleavedMessage }
       isInMessage = true
       isText = opcode == Opcode.text
+      isCompressed = byte & ServerFrame.compressedBit != 0
       utf8 = UTF8Validator()
     case Opcode.close, Opcode.ping, Opcode.pong:
       if !isFinal { throw .fragmentedControl }
@@ -127,9 +143,13 @@ struct FrameReader {
   /// Called before any payload is taken, so that `payloadLeft` fits an Int from here on.
   private func checkLength() throws(FrameViolation) {
     if opcode >= Opcode.close { return }
-    let room = max(0, maxMessageBytes - (message?.readableBytes ?? 0))
+    let most = isCompressed ? Self.compressedBytes(maxMessageBytes) : maxMessageBytes
+    let room = max(0, most - (message?.readableBytes ?? 0))
     if payloadLeft > UInt64(room) { throw .tooLarge(limit: maxMessageBytes) }
   }
+
+  /// What cannot be compressed becomes a little longer.
+  private static func compressedBytes(_ bytes: Int) -> Int { bytes + min(bytes / 8 + 64, .max - bytes) }
 
   private mutating func takePayload(_ input: inout ByteBuffer) throws(FrameViolation) {
     let count = Int(min(payloadLeft, UInt64(input.readableBytes)))
@@ -148,7 +168,7 @@ struct FrameReader {
         return count
       }
     }
-    if isText {
+    if isText && !isCompressed {
       let valid = unsafe target.withUnsafeReadableBytes {
         unsafe utf8.accept(UnsafeRawBufferPointer(rebasing: $0[(start - target.readerIndex)...]))
       }
@@ -190,10 +210,13 @@ struct FrameReader {
       return try finishClose()
     default:
       guard isFinal else { return nil }
-      if isText && !utf8.isAtBoundary { throw .invalidUTF8 }
       let whole = message ?? ByteBuffer()
       message = nil
       isInMessage = false
+      if isCompressed, let inflater {
+        return .message(try inflater.inflate(whole, limitBytes: maxMessageBytes, isText: isText))
+      }
+      if isText && !utf8.isAtBoundary { throw .invalidUTF8 }
       return .message(whole)
     }
   }
@@ -224,11 +247,13 @@ enum FrameViolation: Error, Equatable, CustomStringConvertible {
   case interleavedMessage
   case invalidClose
   case invalidUTF8
+  case corruptMessage
   case tooLarge(limit: Int)
 
   var closeCode: UInt16 {
     switch self {
-    case .invalidUTF8: 1007
+    // RFC 7692, section 7.2.2, leaves the code open: it is the payload that makes no sense, and not its frame.
+    case .invalidUTF8, .corruptMessage: 1007
     case .tooLarge: 1009
     default: 1002
     }
@@ -237,7 +262,7 @@ enum FrameViolation: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unmasked: "frames from a client must be masked"
-    case .reservedBits: "a reserved bit is set, but no extension was agreed on"
+    case .reservedBits: "a reserved bit is set for which nothing was agreed on"
     case .reservedOpcode: "the opcode is reserved"
     case .fragmentedControl: "a control frame must not be fragmented"
     case .longControl: "a control frame holds at most 125 bytes"
@@ -245,6 +270,7 @@ enum FrameViolation: Error, Equatable, CustomStringConvertible {
     case .interleavedMessage: "a new message began inside a fragmented one"
     case .invalidClose: "the close frame's payload is not valid"
     case .invalidUTF8: "text must be valid UTF-8"
+    case .corruptMessage: "the message cannot be decompressed"
     case .tooLarge(let limit): "a message holds at most \(limit) bytes"
     }
   }

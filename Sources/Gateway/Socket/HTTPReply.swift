@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A whole answer of ours to a plain request. Every one ends its connection: clients that want more open a WebSocket.
+/// A whole answer of ours to a plain request. Nearly every one ends its connection: clients that want more open a
+/// WebSocket.
 struct HTTPReply: Sendable, Equatable {
   var status: HTTPResponseStatus
   var contentType = "text/plain; charset=utf-8"
@@ -27,12 +28,15 @@ struct HTTPReply: Sendable, Equatable {
 
   /// The head, and the body unless it is shared.
   ///
-  /// - Parameter withBody: false for HEAD.
-  func encoded(withBody: Bool = true) -> [UInt8] {
+  /// - Parameters:
+  ///   - withBody: false for HEAD.
+  ///   - keepsAlive: the connection may have another request.
+  func encoded(withBody: Bool = true, keepsAlive: Bool = false) -> [UInt8] {
     var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
-    text += "Content-Type: \(contentType)\r\nContent-Length: \(bodyBytes)\r\n"
+    // An answer without content has no length either (RFC 9110, section 8.6).
+    if status != .noContent { text += "Content-Type: \(contentType)\r\nContent-Length: \(bodyBytes)\r\n" }
     for header in headers { text += "\(header.name): \(header.value)\r\n" }
-    text += "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+    text += "X-Content-Type-Options: nosniff\r\nConnection: \(keepsAlive ? "keep-alive" : "close")\r\n\r\n"
     if withBody && sharedBody == nil { text += body }
     return Array(text.utf8)
   }

@@ -19,6 +19,12 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
   private(set) var bytesAfterHead = 0
   /// Nothing more is let through: the request is answered.
   var isClosed = false
+  /// More came than the request has: behind it no other is read, for nobody looked where that would begin.
+  private(set) var hasExcess = false
+  /// Bytes of the body that are still to come; nil: any number.
+  private var bodyBytes: Int?
+  /// Something of the head has come.
+  var hasBegun: Bool { isWhole || head.readableBytes > 0 }
 
   private let maxHeaderBytes: Int
   private var head = ByteBuffer()
@@ -33,7 +39,7 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if isClosed { return }
     var input = unwrapInboundIn(data)
-    if isWhole { return context.fireChannelRead(wrapInboundOut(input)) }
+    if isWhole { return passBody(&input, context) }
     do {
       let count = try bytesOfHead(in: input)
       guard var part = input.readSlice(length: count) else { return }
@@ -47,7 +53,26 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
     let whole = head
     head = ByteBuffer()
     context.fireChannelRead(wrapInboundOut(whole))
-    if input.readableBytes > 0 && !isClosed { context.fireChannelRead(wrapInboundOut(input)) }
+    if input.readableBytes > 0 && !isClosed { passBody(&input, context) }
+  }
+
+  /// The request that has just begun has so many bytes behind its head. What comes behind those goes nowhere.
+  func limitBody(to count: Int) {
+    bodyBytes = count
+    if bytesAfterHead > count { hasExcess = true }
+  }
+
+  /// The request and its answer are over, nothing came behind it, and another head may come.
+  func beginAnother() {
+    (isWhole, hasLine, lineBytes, previous, bodyBytes) = (false, false, 0, 0, nil)
+  }
+
+  private func passBody(_ input: inout ByteBuffer, _ context: ChannelHandlerContext) {
+    guard let left = bodyBytes else { return context.fireChannelRead(wrapInboundOut(input)) }
+    if input.readableBytes > left { hasExcess = true }
+    guard let part = input.readSlice(length: min(left, input.readableBytes)), part.readableBytes > 0 else { return }
+    bodyBytes = left - part.readableBytes
+    context.fireChannelRead(wrapInboundOut(part))
   }
 
   /// How many of the bytes belong to the head; sets `isWhole` where its last is among them.

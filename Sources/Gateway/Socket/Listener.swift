@@ -66,6 +66,10 @@ final class Listener: Sendable {
   /// Bytes that wait for all connections: accepted, and not taken by the kernel.
   var waitingEgressBytes: Int { context.egress.waitingBytes }
 
+  /// Sends away whoever has not become a WebSocket yet, with 503, and says at `/health` that the server ends. Accepts go
+  /// on for that: a connection that nobody accepts would hang until the server has ended.
+  func beginDraining() { context.beginDraining() }
+
   /// Accepts no more; whoever has not become a WebSocket yet is answered 503. The connections that exist are closed by
   /// their owners. Returns when the accept thread has ended; any number of calls. The port is free when the listener
   /// is released.

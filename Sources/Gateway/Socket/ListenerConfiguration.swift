@@ -48,6 +48,10 @@ public struct ListenerConfiguration: Sendable {
   public var slowCloseGraceMilliseconds: Int64
   /// Where WebSockets are opened.
   public var path = "/connection/websocket"
+  /// Whether clients whose network lets no WebSocket through are answered by streams (``StreamRequest``).
+  public var answersStreams = true
+  /// What this gateway is called in connect results, and so in requests with a session's commands.
+  var node = ""
   /// Nil: no TLS here (a proxy in front does it, or nobody).
   public var tls: TLSContext?
   /// The budget of bytes that wait, where something beside connections counts in it too; nil: the listener makes its
@@ -55,6 +59,8 @@ public struct ListenerConfiguration: Sendable {
   var egress: EgressBudget?
   /// Headers of upgrade requests that are kept for the backend, in lower case.
   var forwardedHeaders: [String] = []
+  /// Nil: messages are not compressed.
+  public var compression: CompressionOptions?
   /// Nil: there are no pictures here.
   public var pictures: PictureService?
   /// Nil: the demo is off.

@@ -11,12 +11,16 @@ final class ListenerContext: Sendable {
   let counters = ListenerCounters()
   let egress: EgressBudget
   let gatekeeper: Gatekeeper
+  let streams = StreamTable()
   /// Nil without TLS.
   let handshakes: HandshakeGate?
   let logger: Logger
   let sessionFactory: SessionFactory
   private let draining = Atomic<Bool>(false)
   private let tlsLoops: [NIOLoopBoundBox<TLSLoop?>]
+  /// Nil: messages are not compressed.
+  let compressors: Compressors?
+  private let inflaters: [NIOLoopBoundBox<Inflater?>]
 
   /// One sequence for all listeners of the process.
   private static let lastConnectionID = Atomic<UInt64>(0)
@@ -40,6 +44,8 @@ final class ListenerContext: Sendable {
     self.logger = logger
     self.sessionFactory = sessionFactory
     tlsLoops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: TLSLoop.self, eventLoop: $0) }
+    compressors = configuration.compression.map { [counters] in Compressors($0, counters: counters) }
+    inflaters = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: Inflater.self, eventLoop: $0) }
   }
 
   /// What the TLS connections of an event loop share; call it there.
@@ -48,6 +54,14 @@ final class ListenerContext: Sendable {
     let loop = TLSLoop()
     tlsLoops[index].value = loop
     return loop
+  }
+
+  /// What the compressed messages of an event loop's clients go through; call it there. Nil where memory is out.
+  func inflater(_ index: Int) -> Inflater? {
+    if let inflater = inflaters[index].value { return inflater }
+    let inflater = Inflater()
+    inflaters[index].value = inflater
+    return inflater
   }
 
   /// No new sessions: the accept thread has ended, and who is still in the HTTP phase is sent elsewhere.

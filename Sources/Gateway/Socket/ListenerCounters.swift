@@ -8,11 +8,14 @@ public final class ListenerCounters: Sendable {
   private let refused = Atomic<Int>(0)
   private let rejected = Atomic<Int>(0)
   private let upgraded = Atomic<Int>(0)
+  private let streamed = Atomic<Int>(0)
   private let signedIn = Atomic<Int>(0)
   private let signInTotal = Atomic<Int>(0)
   private let slow = Atomic<Int>(0)
   private let exhausted = Atomic<Int>(0)
   private let shed = Atomic<Int>(0)
+  private let uncompressedBytes = Atomic<Int>(0)
+  private let compressedBytes = Atomic<Int>(0)
 
   init() {}
 
@@ -26,9 +29,11 @@ public final class ListenerCounters: Sendable {
   public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }
   /// Sockets that became WebSockets.
   public var upgradedConnections: Int { upgraded.load(ordering: .relaxed) }
-  /// Connections open now whose user is known, requests for pictures among them.
+  /// Streams that were opened for clients without a WebSocket.
+  public var openedStreams: Int { streamed.load(ordering: .relaxed) }
+  /// Connections open now whose user is known, requests for pictures and of streams among them.
   public var signedInConnections: Int { signedIn.load(ordering: .relaxed) }
-  /// Clients that signed in over a WebSocket.
+  /// Clients that signed in over a WebSocket or a stream.
   public var signIns: Int { signInTotal.load(ordering: .relaxed) }
   /// Connections closed because their reader was too slow.
   public var slowConnections: Int { slow.load(ordering: .relaxed) }
@@ -38,13 +43,24 @@ public final class ListenerCounters: Sendable {
   /// Connections closed because too much waited for all of them, and most for these.
   public var shedConnections: Int { shed.load(ordering: .relaxed) }
 
+  /// Bytes of the frames that were to be compressed, each counted once, whatever number of connections it went to.
+  public var bytesToCompress: Int { uncompressedBytes.load(ordering: .relaxed) }
+  /// Bytes that became of ``bytesToCompress``.
+  public var bytesCompressed: Int { compressedBytes.load(ordering: .relaxed) }
+
   func countRefused() { refused.add(1, ordering: .relaxed) }
   func countRejected() { rejected.add(1, ordering: .relaxed) }
   func countUpgraded() { upgraded.add(1, ordering: .relaxed) }
+  func countStreamed() { streamed.add(1, ordering: .relaxed) }
   func countSignIn() { signInTotal.add(1, ordering: .relaxed) }
   func countSlow() { slow.add(1, ordering: .relaxed) }
   func countExhausted() { exhausted.add(1, ordering: .relaxed) }
   func countShed() { shed.add(1, ordering: .relaxed) }
+
+  func countCompression(from bytes: Int, to compressed: Int) {
+    uncompressedBytes.add(bytes, ordering: .relaxed)
+    compressedBytes.add(compressed, ordering: .relaxed)
+  }
 
   func countOpened() {
     accepted.add(1, ordering: .relaxed)

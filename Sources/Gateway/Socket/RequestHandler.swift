@@ -5,27 +5,32 @@ import TLS
 import Wire
 import ZeroMQ
 
-/// Answers the one request of a connection, or turns it into a WebSocket and leaves.
+/// Answers the one request of a connection, or turns it into a WebSocket or a stream and leaves. Requests with the commands
+/// of a session follow one another on a connection, since a client has many of them.
 final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
 
-  private let listener: ListenerContext
-  private let loopIndex: Int
+  let listener: ListenerContext
+  let loopIndex: Int
   private let descriptor: Int32
   /// The connection's TLS handler; nil without TLS.
   private let tls: TLSHandler?
   /// Stands before the TLS handler until the handshake is over; nil without TLS.
   private let handshake: HandshakeTurnHandler?
-  private let slot: ConnectionSlot
-  private let headGuard: HeadGuard
+  let slot: ConnectionSlot
+  let headGuard: HeadGuard
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
-  private var timeout: Scheduled<Void>?
+  var timeout: Scheduled<Void>?
   private var upgrade: RequestDecision.Upgrade?
   /// What is kept of the request for the backend.
   private var forwardedHeaders: [BackendHeader] = []
   /// What the demo is asked for, and what has come of the body; nil where the request is another.
   private var form: (asks: DemoService.Form, body: ByteBuffer)?
-  private var isAnswered = false
+  /// What a client without a WebSocket asks for, and what has come of the body; nil where the request is another.
+  var stream: (asks: StreamRequest, body: ByteBuffer)?
+  var isAnswered = false
+  /// The connection has had a request and its answer, and nobody owes anybody anything.
+  var isBetweenRequests = false
 
   init(
     listener: ListenerContext, loopIndex: Int, descriptor: Int32, tls: TLSHandler?, handshake: HandshakeTurnHandler?,
@@ -59,11 +64,22 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// The handlers of a connection's HTTP phase, without TLS.
   var pipeline: [any ChannelHandler] { [headGuard, decoder, self] }
 
-  func handlerAdded(context: ChannelHandlerContext) {
+  func handlerAdded(context: ChannelHandlerContext) { awaitRequest(context: context) }
+
+  /// The client has a while for a whole request.
+  func awaitRequest(context: ChannelHandlerContext) {
     let milliseconds = listener.configuration.headerTimeoutMilliseconds
     timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
-      if !isAnswered { answer(.headTooLate, context: context) }
+      if isAnswered { return }
+      if isBetweenRequests && !headGuard.hasBegun { return closeSilently(context: context) }
+      answer(.headTooLate.shown(to: stream?.asks.origin), context: context)
     }
+  }
+
+  private func closeSilently(context: ChannelHandlerContext) {
+    isAnswered = true
+    headGuard.isClosed = true
+    context.close(promise: nil)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { timeout?.cancel() }
@@ -81,12 +97,14 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .body(let bytes):
       // The decoder lets no more through than the length that was looked at with the head.
       form?.body.writeImmutableBuffer(bytes)
+      readBody(bytes, context: context)
     case .end:
       if let form, let demo = listener.configuration.demo {
         answer(form.asks, Array(form.body.readableBytesView), demo, context: context)
       }
       // The upgrade waits for this part: the decoder would still send it to whoever stood behind it by then.
       if let upgrade { switchProtocols(upgrade, context: context) }
+      if let stream { carryOut(stream.asks, stream.body, context: context) }
     }
   }
 
@@ -101,12 +119,22 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     case HeadGuard.Violation.tooLarge: answer(.headTooLarge, context: context)
     case is HeadGuard.Violation, is HTTPParserError:
       answer(.badRequest("this is not a well-formed HTTP/1.1 request"), context: context)
-    default:
-      listener.logger.debug("connection ended before its request", metadata: ["error": "\(error)"])
-      isAnswered = true
-      headGuard.isClosed = true
-      context.close(promise: nil)
+    case TLSError.clientWithoutCertificate:
+      listener.refuse(.missingCertificate, from: slot.address)
+      end(error, context: context)
+    case TLSError.untrustedClient:
+      listener.refuse(.refusedCertificate, from: slot.address)
+      end(error, context: context)
+    default: end(error, context: context)
     }
+  }
+
+  /// Ends a connection that no answer can be given.
+  private func end(_ error: any Error, context: ChannelHandlerContext) {
+    listener.logger.debug(
+      "connection ended before its request",
+      metadata: ["error": "\(error)", "from": "\(slot.address?.description ?? "")"])
+    closeSilently(context: context)
   }
 
   private func decide(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
@@ -116,17 +144,25 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     slot.handshakeEnded()
     let decision = RequestDecision(
       head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
-      isDraining: listener.isDraining,
-      pictures: listener.configuration.pictures?.sizes, demo: listener.configuration.demo)
+      isDraining: listener.isDraining, compresses: listener.compressors != nil,
+      pictures: listener.configuration.pictures?.sizes, demo: listener.configuration.demo,
+      streamedMessageBytes: listener.configuration.answersStreams ? listener.configuration.maxMessageBytes : nil)
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade):
       self.upgrade = upgrade
-      let names = listener.configuration.forwardedHeaders
-      if !names.isEmpty { forwardedHeaders = ForwardedHeaders.chosen(names, from: head.headers) }
+      keepForwardedHeaders(of: head)
+    case .stream(let request):
+      keepForwardedHeaders(of: head)
+      begin(request, context: context)
     case .pictures(let request): passOn(request, context: context)
     case .demo(let asks): form = (asks, ByteBuffer())
     }
+  }
+
+  private func keepForwardedHeaders(of head: HTTPRequestHead) {
+    let names = listener.configuration.forwardedHeaders
+    if !names.isEmpty { forwardedHeaders = ForwardedHeaders.chosen(names, from: head.headers) }
   }
 
   private func answer(
@@ -180,7 +216,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   /// Writes the answer and a FIN behind it; what the client still sends is thrown away until it closes too, or until
   /// the grace is over. Closing at once would make the kernel send a reset, which can overtake the answer.
-  private func answer(_ reply: HTTPReply, withBody: Bool = true, context: ChannelHandlerContext) {
+  func answer(_ reply: HTTPReply, withBody: Bool = true, context: ChannelHandlerContext) {
     isAnswered = true
     headGuard.isClosed = true
     if reply.status.code >= 400 { listener.counters.countRejected() }
@@ -195,29 +231,60 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func switchProtocols(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
+    listener.counters.countUpgraded()
+    let compression = compression(of: upgrade)
+    become(
+      upgrade.format, compression.map { .deflated($0.compressor) } ?? .frames, inflater: compression?.inflater,
+      head: Self.response(to: upgrade, compression?.agreement), context: context)
+  }
+
+  /// Makes the channel a client's connection, which begins with this head of an answer, and leaves.
+  ///
+  /// - Returns: nil where the channel has ended.
+  @discardableResult
+  func become(
+    _ format: WireFormat, _ packing: Packing, inflater: Inflater? = nil, head: [UInt8], context: ChannelHandlerContext
+  ) -> Connection? {
     isAnswered = true
     timeout?.cancel()
-    listener.counters.countUpgraded()
     let connection = Connection(
-      id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, tls: tls, listener: listener, slot: slot, forwardedHeaders: forwardedHeaders)
+      id: listener.nextConnectionID(), loopIndex: loopIndex, format: format, packing: packing,
+      channel: context.channel, descriptor: descriptor, tls: tls, listener: listener, slot: slot,
+      forwardedHeaders: forwardedHeaders, inflater: inflater)
     let operations = context.pipeline.syncOperations
     do {
       try operations.addHandler(connection)
     } catch {
-      return context.close(promise: nil)
+      context.close(promise: nil)
+      return nil
     }
-    connection.sendUpgradeResponse(Self.response(to: upgrade))
+    connection.sendResponseHead(head)
     connection.attach(listener.sessionFactory(connection))
     operations.removeHandler(headGuard, promise: nil)
     operations.removeHandler(decoder, promise: nil)
     operations.removeHandler(self, promise: nil)
+    return connection
   }
 
-  private static func response(to upgrade: RequestDecision.Upgrade) -> [UInt8] {
+  private struct Compression {
+    let agreement: DeflateAgreement
+    let compressor: Compressor
+    let inflater: Inflater
+  }
+
+  /// Nil where nothing is compressed, for want of memory too.
+  private func compression(of upgrade: RequestDecision.Upgrade) -> Compression? {
+    guard let agreement = upgrade.deflate, let compressor = listener.compressors?[agreement.window],
+      let inflater = listener.inflater(loopIndex)
+    else { return nil }
+    return Compression(agreement: agreement, compressor: compressor, inflater: inflater)
+  }
+
+  private static func response(to upgrade: RequestDecision.Upgrade, _ deflate: DeflateAgreement?) -> [UInt8] {
     var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     text += "Sec-WebSocket-Accept: \(RequestDecision.acceptance(of: upgrade.key))\r\n"
     if let subprotocol = upgrade.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
+    if let deflate { text += "Sec-WebSocket-Extensions: \(deflate.answer)\r\n" }
     return Array((text + "\r\n").utf8)
   }
 }

@@ -9,6 +9,8 @@ enum RequestDecision: Equatable {
   case pictures(PictureRequest)
   /// A request of the demo's, whose body is still to come.
   case demo(DemoService.Form)
+  /// A request of a client that has no WebSocket; where it has a body, that is still to come.
+  case stream(StreamRequest)
 
   struct Upgrade: Equatable {
     var format: WireFormat
@@ -16,17 +18,22 @@ enum RequestDecision: Equatable {
     var subprotocol: String?
     /// The client's Sec-WebSocket-Key, to be answered with its digest.
     var key: String
+    /// Nil: messages are not compressed.
+    var deflate: DeflateAgreement?
   }
 }
 
 extension RequestDecision {
   /// - Parameters:
   ///   - bytesAfterHead: bytes that came in the same read, behind the head.
+  ///   - compresses: messages are compressed for clients that offer it.
   ///   - pictures: the largest of each app; nil where no pictures are taken in.
   ///   - demo: nil where it is off.
+  ///   - streamedMessageBytes: the most of one message of clients that have no WebSocket; nil where those are not
+  ///     answered.
   init(
     _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
-    pictures: PictureSizes? = nil, demo: DemoService? = nil
+    compresses: Bool = false, pictures: PictureSizes? = nil, demo: DemoService? = nil, streamedMessageBytes: Int? = nil
   ) {
     do {
       let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -38,12 +45,19 @@ extension RequestDecision {
           isDraining: isDraining, maximumBytes: maximumBytes)
         return
       }
+      if let streamedMessageBytes, let path = parts.first.flatMap({ StreamRequest.Path(rawValue: String($0)) }) {
+        self = try Self.decideStream(
+          head, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins, isDraining: isDraining,
+          maximumMessageBytes: streamedMessageBytes)
+        return
+      }
       if let demo, let path = parts.first, DemoService.isDemo(path) {
         self = try Self.decideDemo(head, path: path, demo, isDraining: isDraining)
         return
       }
       self = try Self.decide(
-        head, bytesAfterHead: bytesAfterHead, path: webSocketPath, origins: origins, isDraining: isDraining)
+        head, bytesAfterHead: bytesAfterHead, path: webSocketPath, origins: origins, isDraining: isDraining,
+        compresses: compresses)
     } catch {
       self = .reply(error.reply)
     }
@@ -55,7 +69,8 @@ extension RequestDecision {
   }
 
   private static func decide(
-    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool
+    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
+    compresses: Bool
   ) throws(Refusal) -> RequestDecision {
     try checkFraming(head)
     let host = try checkHost(head)
@@ -77,11 +92,12 @@ extension RequestDecision {
     guard origins.allows(origins: head.headers["origin"], host: host) else { return .reply(.forbiddenOrigin()) }
     if isDraining { return .reply(.draining) }
     let subprotocol = try choose(from: head.headers["sec-websocket-protocol"])
+    let offers = try extensions(in: head.headers["sec-websocket-extensions"])
     let asksProtobuf = parts.count > 1 && queryAsksForProtobuf(parts[1])
     return .upgrade(
       Upgrade(
         format: subprotocol == "centrifuge-protobuf" || (subprotocol == nil && asksProtobuf) ? .protobuf : .json,
-        subprotocol: subprotocol, key: key))
+        subprotocol: subprotocol, key: key, deflate: compresses ? DeflateAgreement(offers) : nil))
   }
 
   private static func decideDemo(
@@ -110,6 +126,23 @@ extension RequestDecision {
           head, for: purpose, path: path, query: query, origin: origin, maximumBytes: maximumBytes))
     } catch {
       return .reply(error.reply.readable(from: origin))
+    }
+  }
+
+  private static func decideStream(
+    _ head: HTTPRequestHead, path: StreamRequest.Path, query: Substring, origins: OriginPolicy, isDraining: Bool,
+    maximumMessageBytes: Int
+  ) throws(Refusal) -> RequestDecision {
+    try checkFraming(head)
+    let host = try checkHost(head)
+    let origin = head.headers["origin"].first
+    guard origins.allows(origins: head.headers["origin"], host: host) else { return .reply(.forbiddenOrigin()) }
+    if isDraining { return .reply(.draining.shown(to: origin)) }
+    do throws(StreamRequest.Refusal) {
+      return .stream(
+        try StreamRequest(head, path: path, query: query, origin: origin, maximumMessageBytes: maximumMessageBytes))
+    } catch {
+      return .reply(error.reply.shown(to: origin))
     }
   }
 
@@ -187,12 +220,25 @@ extension RequestDecision {
     return chosen
   }
 
+  /// What is offered; what nobody knows here counts as not there.
+  private static func extensions(in headers: [String]) throws(Refusal) -> [ExtensionOffer] {
+    var offers: [ExtensionOffer] = []
+    for header in headers {
+      guard let more = ExtensionOffer.list(header) else {
+        throw .badRequest(
+          "the Sec-WebSocket-Extensions header must be a list of extensions, for example permessage-deflate")
+      }
+      offers += more
+    }
+    return offers
+  }
+
   private static func queryAsksForProtobuf(_ query: Substring) -> Bool {
     query.split(separator: "&").contains { $0 == "cf_protocol=protobuf" || $0 == "format=protobuf" }
   }
 
   /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -203,7 +249,7 @@ extension RequestDecision {
 }
 
 extension Substring {
-  fileprivate func trimmingSpaces() -> Substring {
+  func trimmingSpaces() -> Substring {
     var text = self
     while text.first == " " || text.first == "\t" { text.removeFirst() }
     while text.last == " " || text.last == "\t" { text.removeLast() }

@@ -140,6 +140,12 @@ struct ChannelDeclaration {
   }
 
   private mutating func form(_ declare: inout SettingDeclarations) {
+    set(\.allowDelta) {
+      declare.flag(
+        "allow_delta", $0,
+        "Subscribers that ask for it get a publication as a patch against the one before, where that is smaller; costs a comparison for each publication, and memory for the newest payload of each such channel."
+      )
+    }
     set(\.durability) {
       declare.choice(
         "durability", $0,
@@ -203,6 +209,18 @@ struct ChannelDeclaration {
       declare.integer("map_max_entries", $0, in: 1...100_000, "Entries of one map; a new key beyond it is refused.")
     }
     set(\.mapKeyIsUser) { declare.flag("map_key_is_user", $0, "Clients write the key of their own user id alone.") }
+    set(\.mapClientKey) {
+      declare.choice(
+        "map_client_key", $0,
+        "Which key clients write. given: the one that they give; client_id: their client id, whatever they give, for which map_ttl must be set; user_id: their user id, whatever they give."
+      )
+    }
+    set(\.mapPresence) {
+      declare.choice(
+        "map_presence", $0,
+        "clients or users: who is on the channel named after the namespace, clients:chat:42 for chat:42, as a map by client id or user id; goes with follows_channel. none: a map that is written to."
+      )
+    }
   }
 
   /// Fills in what a map's mode implies: how the map is kept, and a history of its changes for those who were away for a

@@ -53,11 +53,22 @@ extension Settings {
 
   public struct Shutdown: Sendable, Equatable {
     @Setting public var deadline: Duration
+    @Setting public var ramp: Duration
+    /// Clients.
+    @Setting public var rampFloor: Int
 
     init(_ declare: inout SettingDeclarations) {
       _deadline = declare.duration(
         "deadline", .seconds(10), in: .milliseconds(100) ... .minutes(10),
         "Time to finish what is under way when the server is told to stop.")
+      _ramp = declare.duration(
+        "ramp", .zero, in: .zero ... .minutes(10),
+        "Time over which clients are sent away one after another when the server is told to stop, before "
+          + "`shutdown.deadline` begins; until its turn comes each is served as ever. For gateways beside which others "
+          + "take the clients. 0s: all at once.")
+      _rampFloor = declare.integer(
+        "ramp_floor", 100, in: 0...10_000_000,
+        "With fewer clients than this there is no ramp: all are sent away at once.")
     }
   }
 

@@ -3,15 +3,17 @@ public import Wire
 extension Settings {
   /// The port for clients.
   public struct Server: Sendable, Equatable {
-    public struct TLS: Sendable, Equatable {
+    /// permessage-deflate (RFC 7692).
+    public struct Compression: Sendable, Equatable {
       @Setting public var enabled: Bool
-      @Setting public var certificateFile: String
-      @Setting public var keyFile: String
+      @Setting public var minBytes: Int
 
       init(_ declare: inout SettingDeclarations) {
-        _enabled = declare.flag("enabled", false, "Speak TLS on the port for clients.")
-        _certificateFile = declare.text("certificate_file", "", "PEM file with the certificate and its chain.")
-        _keyFile = declare.text("key_file", "", "PEM file with the certificate's private key.")
+        _enabled = declare.flag(
+          "enabled", true, "Compress messages for clients that offer permessage-deflate, and let them compress theirs.")
+        _minBytes = declare.bytes(
+          "min_bytes", 128, in: 0...kibibytes(64),
+          "Shorter messages are sent as they are, and so are those of more than 64 KiB.")
       }
     }
 
@@ -24,9 +26,12 @@ extension Settings {
     @Setting public var maxConnections: Int
     /// Origins of web pages that may connect; none: those from the same host alone; `*`: any.
     @Setting public var allowedOrigins: [String]
+    /// Whether clients are answered whose network lets no WebSocket through.
+    @Setting public var httpStreaming: Bool
     public let tls: TLS
     @Setting public var headerTimeout: Duration
     @Setting public var maxHeaderBytes: Int
+    public let compression: Compression
     public let admission: Admission
 
     init(_ declare: inout SettingDeclarations) {
@@ -44,12 +49,17 @@ extension Settings {
         "allowed_origins",
         "Web pages that may connect, such as \"https://app.example.com\"; an empty list means pages from the same host, \"*\" means all.",
         rule: SettingFaults.ofOrigin)
+      _httpStreaming = declare.flag(
+        "http_streaming", true,
+        "Serve clients whose network lets no WebSocket through: server-sent events at `/connection/sse`, HTTP streaming at `/connection/http_stream`, and their commands at `/emulation`."
+      )
       tls = declare.section("tls", TLS.init)
       _headerTimeout = declare.duration(
         "header_timeout", .seconds(5), in: .milliseconds(100) ... .minutes(10),
         "Time for a client to send its HTTP request.")
       _maxHeaderBytes = declare.bytes(
         "max_header_bytes", kibibytes(16), in: 1024...mebibytes(1), "Largest HTTP request head.")
+      compression = declare.section("compression", Compression.init)
       admission = Admission(&declare)
     }
   }

@@ -12,6 +12,8 @@ const gateway = {
   address_tls_handshakes: ["TLS handshakes of one address wait.", "server.address.max_tls_handshakes"],
   address_rate: ["One address opens connections too fast.", "server.address.connections_per_second"],
   address_sign_ins: ["One address signs in too often.", "server.address.sign_ins_per_second"],
+  client_certificate_missing: ["A client showed no certificate.", "server.tls.client_certificates"],
+  client_certificate_refused: ["A client's certificate was not accepted.", "server.tls.client_ca_file"],
   proxy_header: ["A trusted proxy sent no PROXY header.", "server.proxy_protocol"],
   user_connections: ["A user has too many connections.", "client.max_connections_per_user"],
   token_checks: ["A client has too many tokens checked, and is read later.", "client.max_token_checks"],

@@ -321,11 +321,14 @@ public enum BrokerResponse: Sendable, Equatable {
     public var entries: [Publication]
     /// The filter that publications must pass to reach the subscriber; nil: everything may.
     public var audience: TagFilter?
+    /// What could not be recovered; nil: nothing, or nothing was to be recovered.
+    public var gap: RecoveryGap?
 
     public init(
       position: StreamPosition, recovered: Bool = false, publications: [Publication] = [], entries: [Publication] = [],
-      audience: TagFilter? = nil
+      audience: TagFilter? = nil, gap: RecoveryGap? = nil
     ) {
+      self.gap = gap
       self.position = position
       self.recovered = recovered
       self.publications = publications

@@ -14,6 +14,13 @@ extension LinkReply: ByteEncodable {
     write(response, to: &sink)
   }
 
+  /// Offsets begin at 1, so that 0 says that nothing is known of them.
+  private func write(_ gap: RecoveryGap, to sink: inout some ByteSink) {
+    sink.write(gap.missing?.lowerBound ?? 0)
+    sink.write(gap.missing?.upperBound ?? 0)
+    sink.write(gap.reason.rawValue)
+  }
+
   private func write(_ response: BrokerResponse, to sink: inout some ByteSink) {
     switch response {
     case .published(let position):
@@ -27,6 +34,8 @@ extension LinkReply: ByteEncodable {
       sink.write(subscribed.entries)
       sink.write(flag: subscribed.audience != nil)
       subscribed.audience?.write(to: &sink)
+      sink.write(flag: subscribed.gap != nil)
+      if let gap = subscribed.gap { write(gap, to: &sink) }
     case .done:
       sink.write(byte: ResponseKind.done.rawValue)
     case .history(let page):
@@ -88,6 +97,12 @@ extension LinkReply: ByteEncodable {
     self.init(id: id, response: response)
   }
 
+  private static func readGap(from reader: inout ByteReader) throws(MalformedMessage) -> RecoveryGap {
+    let (from, to) = (try reader.readNumber(), try reader.readNumber())
+    guard from <= to else { throw MalformedMessage() }
+    return RecoveryGap(from == 0 ? nil : from...to, .init(rawValue: try reader.readString()))
+  }
+
   private static func readResponse(from reader: inout ByteReader) throws(MalformedMessage) -> BrokerResponse {
     guard let kind = ResponseKind(rawValue: try reader.readByte()) else { throw MalformedMessage() }
     switch kind {
@@ -97,7 +112,8 @@ extension LinkReply: ByteEncodable {
         .init(
           position: try reader.readPosition(), recovered: try reader.readFlag(),
           publications: try reader.readPublications(), entries: try reader.readPublications(),
-          audience: try reader.readFlag() ? try reader.readFilter() : nil))
+          audience: try reader.readFlag() ? try reader.readFilter() : nil,
+          gap: try reader.readFlag() ? try readGap(from: &reader) : nil))
     case .done: return .done
     case .history:
       return .history(.init(position: try reader.readPosition(), publications: try reader.readPublications()))

@@ -87,4 +87,18 @@ public enum ClientCodec {
   ) {
     PublicationPush.append(publication, on: channel, binaryData: binaryData, format, asFrame: true, to: &bytes)
   }
+
+  /// A publication as one whole WebSocket frame for subscribers who take patches: its payload, or the patch that makes
+  /// it from the payload before (``FossilPatch``). In JSON it stands there as a string of its text.
+  ///
+  /// - Parameters:
+  ///   - publication: on a stream; its payload, or the patch, is UTF-8 where the format is JSON.
+  ///   - isPatch: the data is a patch.
+  public static func frame(
+    of publication: Publication, on channel: String, isPatch: Bool, format: WireFormat
+  ) -> [UInt8] {
+    var frame: [UInt8] = []
+    PublicationPush.appendFrame(publication, on: channel, isPatch: isPatch, format, to: &frame)
+    return frame
+  }
 }

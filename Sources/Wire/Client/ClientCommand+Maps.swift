@@ -1,5 +1,6 @@
 extension ClientCommand.Subscribe {
-  /// The fields of a subscribe about filters and maps. Shared between copies of one subscribe, and never changed.
+  /// The fields of a subscribe about filters, patches and maps. Shared between copies of one subscribe, and never
+  /// changed.
   final class Rare: Sendable, Equatable {
     struct Values: Sendable, Equatable {
       var filter: TagFilter?
@@ -9,6 +10,7 @@ extension ClientCommand.Subscribe {
       var cursor = ""
       var limit: Int32 = 0
       var asc = false
+      var takesPatches = false
     }
 
     let values: Values
@@ -36,7 +38,19 @@ extension ClientCommand.Subscribe {
     set { values.refusal = newValue }
   }
 
-  /// The kind of channel that the client expects: 0 for a stream, 1 for a map.
+  /// The client understands publications that are patches against the one before (``FossilPatch``).
+  public var takesPatches: Bool {
+    get { rare?.values.takesPatches ?? false }
+    set { values.takesPatches = newValue }
+  }
+
+  /// Reads the name of a format of patches. One that is not known here is asked for in vain: publications come whole.
+  mutating func setDelta(_ format: String) {
+    if format.hasSameBytes(as: "fossil") { takesPatches = true }
+  }
+
+  /// The kind of channel that the client expects: 0 for a stream, 1 for a map, 2 and 3 for presence as a map, by client
+  /// and by user.
   public var type: Int32 {
     get { rare?.values.type ?? 0 }
     set { values.type = newValue }

@@ -37,6 +37,8 @@ public struct ClientCommand: Sendable, Equatable {
     public var subs: [String: Subscribe] = [:]
     public var name = ""
     public var version = ""
+    /// Fanfare's alone: the client comes back by itself when ``ClientPush/reconnect(afterMilliseconds:)`` tells it to.
+    public var reconnects = false
     public init() {}
   }
 

@@ -40,22 +40,28 @@ public enum ClientReply: Sendable, Equatable {
     public var ttl: UInt32 = 0
     public var recoverable = false
     public var positioned = false
-    /// The kind of channel, as it was asked for: 0 for a stream, 1 for a map.
+    /// The kind of channel, as it was asked for (``ClientCommand/Subscribe/type``).
     public var type: Int32 = 0
     public var epoch = ""
     public var offset: UInt64 = 0
     public var publications: [Publication] = []
     public var recovered = false
     public var wasRecovering = false
+    /// Fanfare's alone: what could not be recovered.
+    public var gap: RecoveryGap?
     /// The part of a map that this is: 0 it is live from here, 1 the stream of changes, 2 a page of the state.
     public var phase: Int32 = 0
     public var data: [UInt8] = []
     /// The channel's data format is binary: base64 strings in JSON.
     public var binaryData = false
+    /// Publications may come as patches: each against the payload of the one before it, of those in the result too.
+    public var delta = false
     /// Where the next page of a map's state begins; empty: this is the last page.
     public var cursor = ""
     /// Entries of a map.
     public var state: [Publication] = []
+    /// Milliseconds that the client is to leave between publications of its own, or of those with one key; 0: none.
+    public var publishDebounce: UInt32 = 0
     public init() {}
   }
 
@@ -92,6 +98,9 @@ public enum ClientPush: Sendable, Equatable {
   /// The connection expires at another time than before, or no more.
   /// - ttl: seconds until then.
   case refresh(expires: Bool, ttl: UInt32)
+  /// The server ends, and the client is to connect anew when that time is over: it finds another server then. Until then
+  /// everything goes on. Fanfare's alone, for clients that said ``ClientCommand/Connect/reconnects``.
+  case reconnect(afterMilliseconds: UInt32)
 }
 
 /// The two encodings of the client protocol.

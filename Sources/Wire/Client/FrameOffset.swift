@@ -5,10 +5,10 @@ import SwiftProtobuf
 /// asked only for the first frame that a subscriber has not taken, when its subscription ends or somebody asks about it.
 public enum FrameOffset {
   /// - Parameter frame: one whole frame of a push, as ``ServerFrame`` writes it.
-  /// - Returns: nil where the frame holds no publication with an offset, as on channels without history.
+  /// - Returns: nil where the frame is compressed, or holds no publication with an offset, as on channels without history.
   public static func read(_ frame: [UInt8], format: WireFormat) -> UInt64? {
-    let header = headerBytes(of: frame)
-    guard frame.count > header else { return nil }
+    let header = ServerFrame.headerBytes(of: frame)
+    guard frame.count > header, frame[0] & ServerFrame.compressedBit == 0 else { return nil }
     let payload = Array(frame[header...])
     let offset: UInt64? =
       switch format {
@@ -16,15 +16,6 @@ public enum FrameOffset {
       case .protobuf: protobuf(payload)
       }
     return offset == 0 ? nil : offset
-  }
-
-  private static func headerBytes(of frame: [UInt8]) -> Int {
-    guard frame.count >= 2 else { return frame.count }
-    switch frame[1] & 0x7F {
-    case 126: return 4
-    case 127: return 10
-    default: return 2
-    }
   }
 
   private static func json(_ payload: [UInt8]) -> UInt64? {

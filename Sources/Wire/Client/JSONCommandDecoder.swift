@@ -88,6 +88,7 @@ enum JSONCommandDecoder {
       case "name": connect.name = try seen.read(2, key, &cursor, string) ?? ""
       case "version": connect.version = try seen.read(3, key, &cursor, string) ?? ""
       case "subs": connect.subs = try seen.read(4, key, &cursor, subs) ?? [:]
+      case "reconnects": connect.reconnects = try seen.read(5, key, &cursor, flag) ?? false
       default: return false
       }
       return true
@@ -133,6 +134,7 @@ enum JSONCommandDecoder {
       case "cursor": subscribe.cursor = try seen.read(13, key, &cursor, string) ?? ""
       case "limit": subscribe.limit = try seen.read(14, key, &cursor, limit) ?? 0
       case "asc": subscribe.asc = try seen.read(15, key, &cursor, flag) ?? false
+      case "delta": subscribe.setDelta(try seen.read(16, key, &cursor, string) ?? "")
       default: return false
       }
       return true

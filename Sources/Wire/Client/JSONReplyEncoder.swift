@@ -42,7 +42,7 @@ enum JSONReplyEncoder {
     case .history(let id, let result):
       writer.write("id", id)
       writer.object("history") { writer in
-        list("publications", result.publications, result.binaryData, &writer)
+        list("publications", result.publications, .init(isBinary: result.binaryData), &writer)
         writer.write("epoch", result.epoch)
         writer.write("offset", result.offset)
       }
@@ -101,29 +101,42 @@ enum JSONReplyEncoder {
     expiry(result.expires, result.ttl, &writer)
     if result.recoverable { writer.write("recoverable", true) }
     if !result.epoch.isEmpty { writer.write("epoch", result.epoch) }
-    write("publications", result.publications, result.binaryData, &writer)
+    write("publications", result.publications, result.delta ? .text : .init(isBinary: result.binaryData), &writer)
     if result.recovered { writer.write("recovered", true) }
     if result.offset > 0 { writer.write("offset", result.offset) }
     if result.positioned { writer.write("positioned", true) }
     if !result.data.isEmpty { writer.write("data", raw: result.data) }
     if result.wasRecovering { writer.write("was_recovering", true) }
+    if result.delta { writer.write("delta", true) }
     if result.type != 0 { writer.write("type", result.type) }
     if result.phase != 0 { writer.write("phase", result.phase) }
     if !result.cursor.isEmpty { writer.write("cursor", result.cursor) }
-    write("state", result.state, result.binaryData, &writer)
+    write("state", result.state, .init(isBinary: result.binaryData), &writer)
+    if result.publishDebounce > 0 { writer.write("publish_debounce", result.publishDebounce) }
+    if let gap = result.gap { writer.object("gap") { write(gap, &$0) } }
+  }
+
+  private static func write(_ gap: RecoveryGap, _ writer: inout JSONWriter) {
+    if let missing = gap.missing {
+      writer.write("from", missing.lowerBound)
+      writer.write("to", missing.upperBound)
+    }
+    writer.write("reason", gap.reason.rawValue)
   }
 
   private static func write(
-    _ key: StaticString, _ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter
+    _ key: StaticString, _ publications: [Publication], _ payload: PublicationPush.PayloadForm,
+    _ writer: inout JSONWriter
   ) {
-    if !publications.isEmpty { list(key, publications, binary, &writer) }
+    if !publications.isEmpty { list(key, publications, payload, &writer) }
   }
 
   private static func list(
-    _ key: StaticString, _ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter
+    _ key: StaticString, _ publications: [Publication], _ payload: PublicationPush.PayloadForm,
+    _ writer: inout JSONWriter
   ) {
     writer.list(key) { writer in
-      for publication in publications { writer.object { $0.write(publication, binary: binary) } }
+      for publication in publications { writer.object { $0.write(publication, payload) } }
     }
   }
 
@@ -163,6 +176,8 @@ enum JSONReplyEncoder {
       }
     case .refresh(let expires, let ttl):
       writer.object("refresh") { expiry(expires, ttl, &$0) }
+    case .reconnect(let after):
+      writer.object("reconnect") { $0.write("after", after) }
     }
   }
 }

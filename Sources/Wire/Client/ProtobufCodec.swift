@@ -98,6 +98,7 @@ enum ProtobufCommandDecoder {
     connect.subs = request.subs.mapValues(subscribe)
     connect.name = request.name
     connect.version = request.version
+    connect.reconnects = request.reconnects
     return connect
   }
 
@@ -119,6 +120,7 @@ enum ProtobufCommandDecoder {
     subscribe.cursor = request.cursor
     subscribe.limit = request.limit
     subscribe.asc = request.asc
+    subscribe.setDelta(request.delta)
     return subscribe
   }
 
@@ -239,11 +241,18 @@ enum ProtobufReplyEncoder {
     message.publications = result.publications.map(publication)
     message.recovered = result.recovered
     message.wasRecovering = result.wasRecovering
+    message.delta = result.delta
     message.data = Data(result.data)
     message.type = result.type
     message.phase = result.phase
     message.cursor = result.cursor
     message.state = result.state.map(publication)
+    if let gap = result.gap {
+      message.gap.from = gap.missing?.lowerBound ?? 0
+      message.gap.to = gap.missing?.upperBound ?? 0
+      message.gap.reason = gap.reason.rawValue
+    }
+    message.publishDebounce = result.publishDebounce
     return message
   }
 
@@ -302,6 +311,7 @@ enum ProtobufReplyEncoder {
     case .refresh(let expires, let ttl):
       message.refresh.expires = expires
       message.refresh.ttl = ttl
+    case .reconnect(let after): message.reconnect.after = after
     }
     return message
   }

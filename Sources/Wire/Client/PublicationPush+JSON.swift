@@ -17,16 +17,22 @@ extension PublicationPush {
     sink.put("}}}")
   }
 
-  /// The payload; left out where it is empty.
+  /// The payload; a value is left out where it is empty.
   @inline(__always)
   func writeData(_ comma: inout Comma, to sink: inout some ByteSink) {
-    if binaryData {
+    switch payload {
+    case .value:
+      if unsafe data.isEmpty { return }
+      comma.put("\"data\":", to: &sink)
+      unsafe Self.raw(data, to: &sink)
+    case .base64:
       comma.put("\"data\":\"", to: &sink)
       unsafe Base64.standard.encode(data) { unsafe sink.put($0) }
       sink.put("\"")
-    } else if unsafe !data.isEmpty {
-      comma.put("\"data\":", to: &sink)
-      unsafe Self.raw(data, to: &sink)
+    case .text:
+      comma.put("\"data\":\"", to: &sink)
+      unsafe JSONText.escape(data) { unsafe sink.put($0) }
+      sink.put("\"")
     }
   }
 
@@ -45,6 +51,7 @@ extension PublicationPush {
       comma.put("\"tags\":", to: &sink)
       write(tags, to: &sink)
     }
+    if isPatch { comma.put("\"delta\":true", to: &sink) }
     if time > 0 {
       comma.put("\"time\":", to: &sink)
       decimal(UInt64(time), to: &sink)

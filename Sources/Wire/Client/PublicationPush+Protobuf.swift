@@ -15,6 +15,7 @@ struct ProtobufSizes {
     if !message.tags.isEmpty {
       for (key, value) in message.tags { publication += Self.message(Self.entry(key, value)) }
     }
+    if message.isPatch { publication += 2 }
     if message.time != 0 { publication += 1 + Varint.size(UInt64(bitPattern: message.time)) }
     push = unsafe Self.field(message.channel.count) + Self.message(publication)
     reply = Self.message(push)
@@ -56,6 +57,10 @@ extension PublicationPush {
       sink.put(varint: offset)
     }
     if !tags.isEmpty { write(tags, to: &sink) }
+    if isPatch {
+      sink.put(8 << 3)
+      sink.put(1)
+    }
     if time != 0 {
       sink.put(9 << 3)
       sink.put(varint: UInt64(bitPattern: time))

@@ -10,8 +10,21 @@
   let offset: UInt64
   let time: Int64
   let tags: [String: String]
-  /// The channel's data format is binary: base64 in JSON.
-  let binaryData: Bool
+  let payload: PayloadForm
+  /// The payload is a patch against that of the publication before it.
+  let isPatch: Bool
+
+  /// How a payload stands in JSON.
+  enum PayloadForm {
+    /// As the value that it is.
+    case value
+    /// As a string of base64: the channel's data format is binary.
+    case base64
+    /// As a string of the JSON that it is: the subscription has patches.
+    case text
+
+    init(isBinary: Bool) { self = isBinary ? .base64 : .value }
+  }
 
   @safe struct Info {
     let user: UnsafeRawBufferPointer
@@ -30,9 +43,20 @@
         .push(.publication(channel: channel, publication, binaryData: binaryData)), format, asFrame: asFrame, to: &bytes
       )
     }
-    with(publication, on: channel, tags: publication.tags, binaryData: binaryData) { push in
+    with(publication, on: channel, tags: publication.tags, payload: .init(isBinary: binaryData)) { push in
       unsafe withUnsafePointer(to: push) { push in
         unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: asFrame))
+      }
+    }
+  }
+
+  /// Appends the publication as one whole WebSocket frame for those who take patches.
+  static func appendFrame(
+    _ publication: Publication, on channel: String, isPatch: Bool, _ format: WireFormat, to bytes: inout [UInt8]
+  ) {
+    with(publication, on: channel, tags: publication.tags, payload: .text, isPatch: isPatch) { push in
+      unsafe withUnsafePointer(to: push) { push in
+        unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: true))
       }
     }
   }
@@ -54,8 +78,8 @@
   /// Calls `body` with the publication's fields where they are.
   @inline(__always)
   static func with(
-    _ publication: Publication, on channel: String = "", tags: [String: String], binaryData: Bool,
-    _ body: (PublicationPush) -> Void
+    _ publication: Publication, on channel: String = "", tags: [String: String], payload: PayloadForm,
+    isPatch: Bool = false, _ body: (PublicationPush) -> Void
   ) {
     with(publication.info) { info in
       unsafe with(channel) { channel in
@@ -63,7 +87,7 @@
           body(
             unsafe PublicationPush(
               channel: channel, data: data, info: info, offset: publication.offset, time: publication.time,
-              tags: tags, binaryData: binaryData))
+              tags: tags, payload: payload, isPatch: isPatch))
         }
       }
     }

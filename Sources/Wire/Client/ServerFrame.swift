@@ -39,6 +39,34 @@ public enum ServerFrame {
     }
   }
 
+  /// What stands in a whole frame that a server wrote.
+  public static func payload(of frame: [UInt8]) -> ArraySlice<UInt8> { frame.dropFirst(headerBytes(of: frame)) }
+
+  /// Bytes of the header of a whole frame that a server wrote.
+  public static func headerBytes(of frame: [UInt8]) -> Int {
+    guard frame.count >= 2 else { return frame.count }
+    let bytes =
+      switch frame[1] & 0x7F {
+      case 126: 4
+      case 127: 10
+      default: 2
+      }
+    return min(bytes, frame.count)
+  }
+
+  /// The bit of a frame's first byte that says that its message is compressed (RFC 7692, section 6).
+  public static let compressedBit: UInt8 = 0x40
+
+  /// A message whose payload is compressed already, as one frame.
+  public static func compressedMessage(_ payload: UnsafeRawBufferPointer, format: WireFormat) -> [UInt8] {
+    var frame: [UInt8] = []
+    frame.reserveCapacity(payload.count + maximumHeaderBytes)
+    appendHeader(payloadBytes: payload.count, format: format, to: &frame)
+    frame[0] |= compressedBit
+    unsafe frame.append(contentsOf: payload)
+    return frame
+  }
+
   static func headerBytes(payloadBytes: Int) -> Int { payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10 }
 
   static func writeHeader(payloadBytes: Int, format: WireFormat, to sink: inout some ByteSink) {

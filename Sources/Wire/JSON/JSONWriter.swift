@@ -184,8 +184,12 @@ extension JSONWriter {
   ///
   /// - Parameter binary: the channel's data format is binary, so the payload becomes a base64 string.
   public mutating func write(_ publication: Publication, binary: Bool) {
+    write(publication, .init(isBinary: binary))
+  }
+
+  mutating func write(_ publication: Publication, _ payload: PublicationPush.PayloadForm) {
     members { comma, bytes in
-      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: binary) { push in
+      PublicationPush.with(publication, tags: publication.visibleTags, payload: payload) { push in
         push.writeData(&comma, to: &bytes)
         push.writeAbout(&comma, to: &bytes)
       }
@@ -196,7 +200,7 @@ extension JSONWriter {
   /// Writes a publication's fields without its payload.
   public mutating func writeAbout(_ publication: Publication) {
     members { comma, bytes in
-      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: false) { push in
+      PublicationPush.with(publication, tags: publication.visibleTags, payload: .value) { push in
         push.writeAbout(&comma, to: &bytes)
       }
     }

@@ -9,8 +9,16 @@ struct ServeCommand: AsyncParsableCommand {
 
   @OptionGroup var options: SettingsOptions
 
+  @Flag(
+    help: """
+      Speak TLS with a certificate for localhost that is made here and that nobody trusts by itself: for development, not \
+      for people.
+      """)
+  var devTls = false
+
   func run() async throws {
-    let settings = try options.load()
+    var settings = try options.load()
+    if devTls { settings = try options.load(adding: try DevelopmentTLS.prepare(for: settings)) }
     guard settings.cluster.partitions == 1 else {
       throw Complaint(
         "cluster.partitions is \(settings.cluster.partitions), and 'fanfare serve' has one broker for all channels; run "

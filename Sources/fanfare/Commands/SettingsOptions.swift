@@ -15,7 +15,9 @@ struct SettingsOptions: ParsableArguments {
   var overrides: [String] = []
 
   /// The settings from all three sources; what is wrong in any of them ends the process with all problems named.
-  func load() throws -> Settings {
+  ///
+  /// - Parameter added: settings over all others, by their keys.
+  func load(adding added: [String: String] = [:]) throws -> Settings {
     var values: [String: String] = [:]
     for override in overrides {
       guard let equals = override.firstIndex(of: "="), equals != override.startIndex else {
@@ -23,6 +25,7 @@ struct SettingsOptions: ParsableArguments {
       }
       values[String(override[..<equals])] = String(override[override.index(after: equals)...])
     }
+    values.merge(added) { $1 }
     do {
       return try Settings.load(file: config, environment: ProcessInfo.processInfo.environment, overrides: values)
     } catch {

@@ -104,6 +104,9 @@ struct SubscribeCommand: AsyncParsableCommand {
           let place = position.map { " at \($0.epoch):\($0.offset)" } ?? ""
           note("\(subscription.channel): \(wasRecovering ? "recovered" : "subscribed")\(place)")
         }
+      case .gap(let gap):
+        let what = gap.missing.map { "offsets \($0.lowerBound) to \($0.upperBound)" } ?? "any offsets"
+        note("\(subscription.channel): the server does not give \(what) (\(gap.reason.rawValue))")
       case .publication(let publication):
         var writer = JSONWriter()
         writer.object { writer in

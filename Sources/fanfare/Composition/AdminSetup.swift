@@ -64,6 +64,7 @@ enum AdminSetup {
   /// Why the server cannot serve clients now; empty: it can.
   private static func obstacles(desk: ServiceDesk?, gateway: GatewayServer?) async -> [String] {
     var obstacles: [String] = []
+    if let gateway, gateway.isEnding { obstacles.append("the server ends: it takes no new clients") }
     if let gateway, !gateway.hasLink {
       obstacles.append(
         "the link to the broker is not open: is the broker running, and is backbone.endpoint the same on both sides?")

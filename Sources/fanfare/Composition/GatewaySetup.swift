@@ -1,7 +1,6 @@
 import Auth
 import Gateway
 import Settings
-import TLS
 import Wire
 
 /// The gateway's parts, from the settings.
@@ -35,17 +34,11 @@ enum GatewaySetup {
       queueLimitBytes: client.queueBytes, egressLimitBytes: settings.gateway.egressBytes,
       answerLimitBytes: settings.gateway.egressBytes / 4,
       slowCloseGraceMilliseconds: client.slowCloseGrace.milliseconds)
-    let tls = server.tls
-    if tls.enabled {
-      do throws(SecretFile.Fault) { try SecretFile.requirePrivate(tls.keyFile) } catch {
-        throw Complaint("server.tls.key_file: \(error)")
-      }
-      do throws(TLSError) {
-        listener.tls = try TLSContext.server(.init(chainPath: tls.certificateFile, keyPath: tls.keyFile))
-      } catch {
-        throw Complaint("server.tls: \(error)")
-      }
+    listener.answersStreams = server.httpStreaming
+    if server.compression.enabled {
+      listener.compression = CompressionOptions(leastBytes: server.compression.minBytes)
     }
+    if server.tls.enabled { listener.tls = try TLSSetup.context(for: server.tls) }
     return listener
   }
 

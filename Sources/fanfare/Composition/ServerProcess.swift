@@ -126,7 +126,8 @@ struct ServerProcess: Service {
     reloading.cancel()
     returning.cancel()
     logger.notice("stopping: no new clients, what was accepted is finished")
-    await server?.stop(deadline: settings.shutdown.deadline)
+    // Without its backbone a gateway serves nobody: then there is nothing to wait for.
+    await stop(server, ramp: failure.error == nil ? settings.shutdown.ramp : .zero)
     // The desk is closed with the loop, so that requests which are under way are answered.
     await admin?.stop(deadline: settings.shutdown.deadline)
     thread.stop()
@@ -147,10 +148,24 @@ struct ServerProcess: Service {
       if let admin { endpoints.admin = AdminSetup.address(port: try await admin.start(), for: settings) }
     } catch {
       thread.stop()
-      await server?.stop(deadline: .zero)
+      await server?.stop(GatewayEnding(deadline: .zero))
       throw error
     }
     return endpoints
+  }
+
+  /// Ends the gateway. The backbone, and with it a broker in this process, runs on until the last client has left.
+  private func stop(_ server: GatewayServer?, ramp: Duration) async {
+    guard let server else { return }
+    let hurrying = Task {
+      for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+        logger.notice("told again to stop: all clients are sent away now")
+        server.hurry()
+      }
+    }
+    await server.stop(
+      GatewayEnding(ramp: ramp, rampFloor: settings.shutdown.rampFloor, deadline: settings.shutdown.deadline))
+    hurrying.cancel()
   }
 
   private func reloadCertificatesOnHangup(_ server: GatewayServer?) async {

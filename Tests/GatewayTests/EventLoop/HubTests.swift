@@ -159,8 +159,8 @@ final class HubMember {
   let host = RecordingHost()
   let driver: SessionDriver
 
-  init(_ id: UInt64, _ format: WireFormat, _ loop: any EventLoop) {
-    transport = HubTransport(id: id, format: format, eventLoop: loop)
+  init(_ id: UInt64, _ format: WireFormat, _ loop: any EventLoop, packing: Packing = .frames) {
+    transport = HubTransport(id: id, format: format, eventLoop: loop, packing: packing)
     driver = SessionDriver(
       transport: transport, host: host,
       rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()),
@@ -171,13 +171,15 @@ final class HubMember {
 final class HubTransport: Outlet, SessionTransport {
   let format: WireFormat
   let eventLoop: any EventLoop
+  let packing: Packing
   var frames: [[UInt8]] = []
   var closedWith: DisconnectCode?
   var onFrame: () -> Void = {}
 
-  init(id: UInt64, format: WireFormat, eventLoop: any EventLoop) {
+  init(id: UInt64, format: WireFormat, eventLoop: any EventLoop, packing: Packing = .frames) {
     self.format = format
     self.eventLoop = eventLoop
+    self.packing = packing
     super.init(id: id, descriptor: -1)
   }
 

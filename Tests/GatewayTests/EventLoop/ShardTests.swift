@@ -104,12 +104,12 @@ struct ShardTests {
     let transports = requests.map { _ in RecordingTransport(eventLoop: scene.egress.loop) }
     for (request, transport) in zip(requests, transports) {
       let driver = scene.shard.open(transport)
-      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+      scene.shard.request(request, tag: 1, terms: nil, from: driver)
       #expect(!transport.isPaused)
       scene.shard.carryOut([.holdClients(true)])
-      scene.shard.request(ending, tag: 2, filter: nil, from: driver)
+      scene.shard.request(ending, tag: 2, terms: nil, from: driver)
       #expect(!transport.isPaused)
-      scene.shard.request(request, tag: 3, filter: nil, from: driver)
+      scene.shard.request(request, tag: 3, terms: nil, from: driver)
       #expect(transport.isPaused, "\(request)")
       scene.shard.carryOut([.holdClients(false)])
       #expect(!transport.isPaused)
@@ -123,12 +123,12 @@ struct ShardTests {
     let driver = scene.shard.open(transport)
     let most = UInt64((2 << 20) / ReadAdmission.Limits().small)
     for tag in 1...(most + 3) {
-      scene.shard.request(.history(.init(channel: Fixed.channel, limit: 1)), tag: tag, filter: nil, from: driver)
+      scene.shard.request(.history(.init(channel: Fixed.channel, limit: 1)), tag: tag, terms: nil, from: driver)
       #expect(transport.isPaused == (tag > most))
     }
     let ending = BrokerRequest.unsubscribe(.init(channel: Fixed.channel, member: nil, keepsInterest: false))
-    scene.shard.request(ending, tag: 90, filter: nil, from: driver)
-    scene.shard.request(.publish(.init(channel: Fixed.channel, data: [1])), tag: 91, filter: nil, from: driver)
+    scene.shard.request(ending, tag: 90, terms: nil, from: driver)
+    scene.shard.request(.publish(.init(channel: Fixed.channel, data: [1])), tag: 91, terms: nil, from: driver)
     func answer(_ tag: UInt64, _ response: BrokerResponse) {
       scene.shard.carryOut([.answer(connection: driver.id, tag: tag, response)])
     }
@@ -148,7 +148,7 @@ struct ShardTests {
     let transport = RecordingTransport(eventLoop: scene.egress.loop)
     let driver = scene.shard.open(transport)
     for tag in 1...99 as ClosedRange<UInt64> {
-      scene.shard.request(.presence(Fixed.channel), tag: tag, filter: nil, from: driver)
+      scene.shard.request(.presence(Fixed.channel), tag: tag, terms: nil, from: driver)
     }
     let under = scene.posted()
     #expect(under.count == (2 << 20) / ReadAdmission.Limits().small)
@@ -166,7 +166,7 @@ struct ShardTests {
     let driver = scene.shard.open(transport)
     func publish() {
       let request = BrokerRequest.publish(.init(channel: Fixed.channel, data: Array(repeating: 1, count: 1000)))
-      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+      scene.shard.request(request, tag: 1, terms: nil, from: driver)
     }
     for _ in 0..<5 { publish() }
     #expect(!transport.isPaused)
@@ -189,7 +189,7 @@ struct ShardTests {
     let request = BrokerRequest.publish(.init(channel: Fixed.channel, data: Array(repeating: 1, count: 1000)))
     for transport in transports {
       let driver = scene.shard.open(transport)
-      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+      scene.shard.request(request, tag: 1, terms: nil, from: driver)
       #expect(transport.frames.isEmpty, "no error")
     }
     #expect(transports.map(\.isPaused) == [false, false, false, true])
@@ -370,7 +370,7 @@ private final class ShardScene {
   }
 
   func publish() {
-    shard.request(.presenceStats(Fixed.channel), tag: 1, filter: nil, from: members[0].driver)
+    shard.request(.presenceStats(Fixed.channel), tag: 1, terms: nil, from: members[0].driver)
   }
 
   /// The tags of what the backbone thread was asked since this was asked last.

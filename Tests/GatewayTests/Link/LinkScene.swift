@@ -96,12 +96,14 @@ final class LinkScene {
 
   /// A session's request; its tag is also the connection's number.
   func submit(
-    _ request: BrokerRequest, tag: UInt64, loop: Int = 0, format: WireFormat = .json, isFiltered: Bool = false
+    _ request: BrokerRequest, tag: UInt64, loop: Int = 0, format: WireFormat = .json, isFiltered: Bool = false,
+    hasDelta: Bool = false
   ) {
     let source = RequestSource(loop: loop, connection: tag, tag: tag)
     perform {
       link.submit(
-        GatewayRequest(source: source, format: format, request: request, isFiltered: isFiltered), at: now, into: &$0)
+        GatewayRequest(source: source, format: format, request: request, isFiltered: isFiltered, hasDelta: hasDelta),
+        at: now, into: &$0)
     }
   }
 

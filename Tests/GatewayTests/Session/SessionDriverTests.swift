@@ -379,7 +379,7 @@ final class RecordingHost: SessionHost {
   var kept: SessionDriver?
   private var waiting: [(SessionDriver, UInt64)] = []
 
-  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
+  func request(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver) {
     switch request {
     case .subscribe(let subscribe):
       log.append("subscribe \(subscribe.channel)")

@@ -216,6 +216,25 @@ struct SessionLifeTests {
     #expect(bench.feed(.ping).isEmpty && bench.feed(.transportClosed).isEmpty && bench.feed(.shutdown).isEmpty)
   }
 
+  @Test("a client that leaves by itself is told its slot, and served until then; nobody else is told")
+  func slot() throws {
+    var ignorant = SessionBench.live()
+    #expect(ignorant.feed(.slot(afterMilliseconds: 100)).isEmpty)
+    var connect = ClientCommand.Connect()
+    (connect.token, connect.reconnects) = ("token", true)
+    var bench = SessionBench()
+    #expect(bench.feed(.slot(afterMilliseconds: 100)).isEmpty, "it has not said who it is")
+    let tag = try #require(bench.feed(.connect(connect), id: 1).checkTag)
+    #expect(bench.feed(.slot(afterMilliseconds: 100)).isEmpty, "its connect is under way")
+    bench.feed(.connectionTokenChecked(tag: tag, .success(ConnectionClaims(user: "u"))))
+    #expect(bench.feed(.slot(afterMilliseconds: 100)) == [.send(.push(.reconnect(afterMilliseconds: 100)))])
+    #expect(bench.feed(.slot(afterMilliseconds: .max)) == [.send(.push(.reconnect(afterMilliseconds: .max)))])
+    #expect(bench.feed(.ping).replies == [.ping(id: 7)])
+    #expect(bench.wantsInput)
+    bench.feed(.draining)
+    #expect(bench.feed(.slot(afterMilliseconds: 100)).isEmpty && !bench.wantsInput)
+  }
+
   /// A million idle connections pay for each byte a million times. What only a few need is allocated when it is needed.
   @Test("a session is small")
   func size() {

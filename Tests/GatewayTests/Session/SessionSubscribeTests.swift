@@ -33,7 +33,7 @@ struct SessionSubscribeTests {
     var bench = SessionBench.live()
     let (red, users) = (TagFilter.equal(key: "color", "red"), TagFilter.not(.equal(key: "user", "eve")))
     let asked = bench.subscribe("a") { $0.filter = red }
-    guard case .subscribe(let tag, let request, red)? = asked.first, asked.count == 1 else {
+    guard case .subscribe(let tag, let request, SubscribeTerms(filter: red))? = asked.first, asked.count == 1 else {
       Issue.record("\(asked)")
       return
     }
@@ -90,6 +90,19 @@ struct SessionSubscribeTests {
     #expect(refused.causes == [.clientChannels])
     bench.feed(.unsubscribe(channel: "a"))
     #expect(bench.subscribe("c").errorCode == nil)
+  }
+
+  @Test("a recovery that is not whole says what it lacks, and whoever recovers nothing is told of nothing")
+  func gap() {
+    let gap = RecoveryGap(3...7, .size)
+    let answer = BrokerResponse.subscribed(.init(position: .init(epoch: "e", offset: 9), gap: gap))
+    var bench = SessionBench.live()
+    let asked = bench.subscribe("a") { ($0.recover, $0.epoch, $0.offset) = (true, "e", 2) }
+    let result = bench.answer(asked, answer).subscribeResult
+    #expect(result?.gap == gap && result?.recovered == false && result?.wasRecovering == true)
+    #expect(bench.answer(bench.subscribe("b"), answer).subscribeResult?.gap == nil)
+    let whole = bench.subscribe("c") { ($0.recover, $0.epoch, $0.offset) = (true, "e", 9) }
+    #expect(bench.answer(whole, .at(9, recovered: true)).subscribeResult?.gap == nil)
   }
 
   /// Whether a client without a subscription token gets in, by name, options and user.

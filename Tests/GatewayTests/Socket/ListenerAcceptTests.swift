@@ -83,25 +83,4 @@ struct ListenerAcceptTests {
       #expect(harness.listener.counters.acceptedConnections == 2)
     }
   }
-
-  @Test(
-    "the Autobahn suite passes (FANFARE_AUTOBAHN names its runner: command URL FOLDER quick)",
-    .skipUnlessStrict(.autobahn, isThere: ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN"] != nil))
-  func autobahn() throws {
-    let command = try #require(ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN"])
-    try withListener({
-      $0.maxMessageBytes = 32 << 20
-      $0.queueLimitBytes = 64 << 20
-    }) { harness throws in
-      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("autobahn-\(UUID().uuidString)")
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let runner = Process()
-      runner.executableURL = URL(fileURLWithPath: command)
-      let mode = ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN_MODE"] ?? "quick"
-      runner.arguments = ["ws://127.0.0.1:\(harness.port)/connection/websocket", folder.path, mode]
-      try runner.run()
-      runner.waitUntilExit()
-      #expect(runner.terminationStatus == 0)
-    }
-  }
 }

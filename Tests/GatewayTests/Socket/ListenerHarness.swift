@@ -12,6 +12,7 @@ final class ListenerHarness: Sendable {
   /// A session that writes down what it is told. It is used on its connection's event loop alone.
   final class Session: ConnectionDelegate {
     let connection: Connection
+    var sessionID: String { "session-\(connection.id)" }
     var messages: [[UInt8]] = []
     var bursts = 0
     var timesDrained = 0

@@ -178,10 +178,10 @@ final class Deployment: Sendable {
 
   /// A connected client.
   func client(
-    _ user: String, at url: String? = nil, channels: [String] = [], subs: [String: Peer.Position] = [:],
-    name: String = "test", receiveBufferBytes: Int32? = nil
+    _ user: String, at url: String? = nil, over kind: StreamPeer.Kind? = nil, channels: [String] = [],
+    subs: [String: Peer.Position] = [:], name: String = "test", receiveBufferBytes: Int32? = nil
   ) async throws -> Peer {
-    let peer = try Peer(url ?? a, receiveBufferBytes: receiveBufferBytes)
+    let peer = try Peer(url ?? a, over: kind, receiveBufferBytes: receiveBufferBytes)
     try await peer.connect(token: token(user, channels: channels), subs: subs, name: name)
     return peer
   }

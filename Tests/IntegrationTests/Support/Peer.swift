@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A client of the JSON protocol over ``WebSocketPeer``: remembers everything that it was told.
+/// A client of the JSON protocol over ``WebSocketPeer``, or ``StreamPeer``: remembers everything that it was told.
 ///
 /// Payloads are JSON strings.
 final class Peer: Sendable {
@@ -21,6 +21,7 @@ final class Peer: Sendable {
     var offset: UInt64?
     var data: String
     var info: Info?
+    var delta: Bool?
   }
 
   struct Subscribed: Decodable, Sendable {
@@ -30,6 +31,14 @@ final class Peer: Sendable {
     var recovered: Bool?
     var was_recovering: Bool?
     var publications: [Publication]?
+    var delta: Bool?
+    var gap: Gap?
+
+    struct Gap: Decodable, Sendable, Equatable {
+      var from: UInt64?
+      var to: UInt64?
+      var reason: String
+    }
 
     var position: Position { Position(epoch: epoch ?? "", offset: offset ?? 0) }
   }
@@ -42,6 +51,7 @@ final class Peer: Sendable {
     }
     struct Connected: Decodable, Sendable {
       var client: String
+      var session: String?
       var subs: [String: Subscribed]?
     }
     struct Members: Decodable, Sendable { var presence: [String: Info] }
@@ -57,7 +67,9 @@ final class Peer: Sendable {
         var offset: UInt64?
         var data: String?
       }
+      struct Slot: Decodable, Sendable { var after: Int64 }
       var channel: String?
+      var reconnect: Slot?
       var pub: Publication?
       var join: Change?
       var leave: Change?
@@ -94,10 +106,11 @@ final class Peer: Sendable {
     var publications: [String: [Publication]] = [:]
     var events: [String: [Event]] = [:]
     var expiries: [Reply.Expiry] = []
+    var slot: Int64?
   }
 
   let url: String
-  let socket: WebSocketPeer
+  let socket: any PeerSocket
   private let state: StateBox
 
   private final class StateBox: Sendable {
@@ -105,24 +118,29 @@ final class Peer: Sendable {
     let socket = Mutex<WebSocketReference?>(nil)
   }
 
-  private struct WebSocketReference: Sendable { weak var peer: WebSocketPeer? }
+  private struct WebSocketReference: Sendable { weak var peer: (any PeerSocket)? }
 
+  /// - Parameter kind: how the server is heard where no WebSocket is let through; nil: over a WebSocket.
   init(
-    _ url: String, receiveBufferBytes: Int32? = nil, from source: String? = nil, headers: [String] = [],
-    preface: [UInt8] = []
+    _ url: String, over kind: StreamPeer.Kind? = nil, receiveBufferBytes: Int32? = nil, from source: String? = nil,
+    headers: [String] = [], preface: [UInt8] = []
   ) throws {
     self.url = url
     let box = StateBox()
     state = box
-    socket = try WebSocketPeer(
-      url, receiveBufferBytes: receiveBufferBytes, from: source, headers: headers, preface: preface
-    ) { message in
+    let take: @Sendable (String) -> Void = { message in
       // The server's ping.
       if message == "{}" {
         box.socket.withLock { $0?.peer }?.send("{}")
       } else {
         Self.take(message, box)
       }
+    }
+    if let kind {
+      socket = try StreamPeer(url, kind, receiveBufferBytes: receiveBufferBytes, onMessage: take)
+    } else {
+      socket = try WebSocketPeer(
+        url, receiveBufferBytes: receiveBufferBytes, from: source, headers: headers, preface: preface, onMessage: take)
     }
     box.socket.withLock { [socket] in $0 = WebSocketReference(peer: socket) }
   }
@@ -152,6 +170,8 @@ final class Peer: Sendable {
         if let end = push.unsubscribe { state.events[channel, default: []].append(.unsubscribed(end.code)) }
       } else if let expiry = reply.push?.refresh {
         state.expiries.append(expiry)
+      } else if let slot = reply.push?.reconnect {
+        state.slot = slot.after
       }
     }
   }
@@ -163,6 +183,8 @@ final class Peer: Sendable {
   func events(_ channel: String) -> [Event] { state.mutex.withLock { $0.events[channel] ?? [] } }
   /// What the server pushed of when the connection expires.
   var expiries: [Reply.Expiry] { state.mutex.withLock { $0.expiries } }
+  /// In how many milliseconds it is to come back, as a server that ends has told it; nil: it was not told.
+  var slot: Int64? { state.mutex.withLock { $0.slot } }
   func reply(_ id: UInt32) -> Reply? { state.mutex.withLock { $0.replies[id] } }
 
   // MARK: Commands
@@ -191,8 +213,11 @@ final class Peer: Sendable {
   }
 
   @discardableResult
-  func connect(token: String, subs: [String: Position] = [:], name: String = "test") async throws -> Reply.Connected {
+  func connect(
+    token: String, subs: [String: Position] = [:], name: String = "test", reconnects: Bool = false
+  ) async throws -> Reply.Connected {
     var body = #""connect":{"token":\#(quoted(token)),"name":\#(quoted(name))"#
+    if reconnects { body += #","reconnects":true"# }
     if !subs.isEmpty {
       let entries = subs.map {
         #"\#(quoted($0)):{"recover":true,"epoch":\#(quoted($1.epoch)),"offset":\#($1.offset)}"#

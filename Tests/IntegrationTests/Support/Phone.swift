@@ -132,9 +132,9 @@ final class Phone: Sendable {
 
   /// Subscribes to a map as centrifuge-js does: the state page by page, then the stream, until it is live.
   @discardableResult
-  func subscribeMap(_ channel: String, pageSize: Int = 0, recover: (epoch: String, offset: Int)? = nil) async throws
-    -> JSON
-  {
+  func subscribeMap(
+    _ channel: String, type: Int = 1, pageSize: Int = 0, recover: (epoch: String, offset: Int)? = nil
+  ) async throws -> JSON {
     let page = pageSize > 0 ? ",\"limit\":\(pageSize)" : ""
     let first = memory.state.withLock { $0.pushes.count }
     var position = recover
@@ -142,7 +142,7 @@ final class Phone: Sendable {
     var isState = recover == nil
     var entries: [JSON] = []
     while true {
-      var more = ",\"type\":1,\"phase\":\(isState ? 2 : 1)\(page)"
+      var more = ",\"type\":\(type),\"phase\":\(isState ? 2 : 1)\(page)"
       if !cursor.isEmpty { more += ",\"cursor\":\(JSON.quoted(cursor))" }
       if let position { more += ",\"epoch\":\"\(position.epoch)\",\"offset\":\(position.offset)" }
       if recover != nil { more += ",\"recover\":true" }

@@ -28,6 +28,8 @@ final class Ledger {
   private(set) var lost = 0
   /// Transactions that are on disk although no broker was told so.
   private(set) var found = 0
+  /// Entries that were written, of all transactions.
+  private(set) var written = 0
 
   func took(_ entries: [LogEntry]) {
     underWay.append(Transaction(entries: entries, open: Set(entries.map(\.ticket))))
@@ -52,6 +54,7 @@ final class Ledger {
   }
 
   private func write(_ entries: [LogEntry]) {
+    written += entries.count
     for entry in entries {
       var channel = channels[entry.channel] ?? Channel()
       channel.top = entry.publication.offset

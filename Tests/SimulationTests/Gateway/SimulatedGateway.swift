@@ -95,6 +95,7 @@ final class SimulatedGateway {
       publishing[source] = nil
       let refusal = Handover.refusal(connection: source.connection, tag: source.tag, cause, error)
       loops[source.loop].add(refusal, bytes: 64, share: 64)
+    case .deltaBase(let base): encoder.base = base
     case .publication(let channel, let publication, let audience):
       guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
       add(.frames(channel, frames), bytes: frames.byteCount, to: audience)

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
 import { scenariosOfDocuments } from "./documents.mjs";
+import { EventSource } from "./eventsource.mjs";
 import { eventually } from "./support.mjs";
 import { WebSocket } from "./websocket.mjs";
 
@@ -221,6 +222,53 @@ const scenarios = {
       }
     } finally {
       bob.disconnect();
+    }
+  },
+
+  /** centrifuge-js where no WebSocket is let through: over server-sent events and HTTP streaming, over kill -9 too. */
+  async streams() {
+    const { Centrifuge } = createRequire(import.meta.url)(process.env.FANFARE_CENTRIFUGE_JS);
+    const ada = await device("ada");
+    const hers = ada.subscribe("chat:10", { recover: true, joinLeave: true });
+    const hersSeen = [];
+    hers.on("publication", ({ data, offset }) => hersSeen.push([offset, data]));
+    await hers.ready();
+    const clients = ["sse", "http_stream"].map((transport) => {
+      const refused = { transport: "websocket", endpoint: String(address("/nothing")).replace(/^http/, "ws") };
+      const ways = [refused, { transport, endpoint: String(address(`/connection/${transport}`)) }];
+      const client = new Centrifuge(ways, {
+        websocket: WebSocket, eventsource: EventSource, emulationEndpoint: String(address("/emulation")), token: token(transport), timeout: 60_000,
+      });
+      const seen = [];
+      const room = client.newSubscription("chat:10", { recoverable: true });
+      room.on("publication", ({ data, offset }) => seen.push([offset, data]));
+      let used = "";
+      client.on("connected", (connected) => { used = connected.transport; });
+      room.subscribe();
+      client.connect();
+      return { transport, client, room, seen, used: () => used };
+    });
+    try {
+      for (const { transport, room, used } of clients) {
+        await room.ready(limit);
+        assert.equal(used(), transport);
+      }
+      for (let count = 0; count < 10; count += 1) {
+        await hers.publish({ count }, { key: `k${count}` });
+        for (const { transport, room } of clients) await room.publish({ transport, count });
+      }
+      const agree = (count) => soon(() => hersSeen.length >= count && clients.every(({ seen }) => seen.length >= count), `${count} for each`);
+      await agree(30);
+      for (const { seen } of clients) assert.deepEqual(seen, hersSeen);
+      assert.deepEqual((await clients[0].room.presenceStats()).numUsers, 3);
+      await restart();
+      for (const { room } of clients) await room.ready(limit);
+      for (const { transport, room } of clients) await room.publish({ transport, after: true });
+      await agree(32);
+      for (const { seen } of clients) assert.deepEqual(seen, hersSeen);
+      assert.deepEqual(hersSeen.map(([offset]) => offset), Array.from({ length: 32 }, (_, index) => index + 1));
+    } finally {
+      for (const { client } of clients) client.disconnect();
     }
   },
 
