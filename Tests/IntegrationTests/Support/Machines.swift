@@ -115,11 +115,14 @@ final class Machines: Sendable {
 
   /// The process that has a partition's log, waited for.
   func owner(of partition: Int) async throws -> Int32 {
-    let isThere = await eventually(within: .seconds(60)) { (try? self.process(of: partition)) ?? nil != nil }
-    guard isThere, let process = try process(of: partition) else {
-      throw Failure("nobody has the log of partition \(partition)")
+    // Kept from the look that found it: one that is just ending may be gone at the next.
+    var found: Int32?
+    _ = try await eventually(within: .seconds(60)) {
+      found = try process(of: partition)
+      return found != nil
     }
-    return process
+    guard let found else { throw Failure("nobody has the log of partition \(partition)") }
+    return found
   }
 
   /// Durable channels, some in each partition.
