@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve cluster dist test conformance micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test conformance breaks sanitize micro format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -64,6 +64,16 @@ conformance:  ## Run all 517 cases of the Autobahn WebSocket suite over ws and w
 	swift build $(TESTED) --build-tests
 	swift test --skip-build --disable-xctest $(TESTED) --filter AutobahnTests
 	@ls .build/autobahn/*/reports/index.html
+
+# A build of its own, in which each break is a choice at run time (.ci/breaks). SCRATCH=.build/tested builds it over that of
+# `make test`, which is quicker, and which the next `make test` has to build anew.
+breaks:  ## Break the product on purpose, and see that tests find each break; ARGS="--only no-sync" tries one.
+	@.ci/setup test
+	.ci/breaks $(ARGS)
+
+sanitize:  ## Run the suite with the thread and the address sanitizer; SANITIZER=thread, FILTER=BrokerTests for a part.
+	@.ci/setup test
+	.ci/sanitize
 
 # Counts, not times: they are the same on a busy machine. BUILT=1: `make test` has just built it; SwiftPM would compile one of
 # the libraries again.
