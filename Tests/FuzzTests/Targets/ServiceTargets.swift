@@ -4,7 +4,7 @@ import Wire
 
 /// What services ask, by ZeroMQ and by the server API.
 enum ServiceTargets {
-  static let methods = [
+  private static let methods = [
     "publish", "edit", "delete", "history", "history_remove", "map_set", "map_remove", "map_get", "map_list", "map",
     "presence", "presence_stats", "channels", "info", "why", "inspect_channel", "inspect_user", "inspect_client",
     "explain", "top", "call", "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token",
@@ -17,14 +17,16 @@ enum ServiceTargets {
   /// The first byte chooses the method; a null byte divides the parameters from the payload.
   static func request(_ input: [UInt8]) throws(BrokenProperty) -> Bool {
     var bytes = FuzzBytes(input)
-    guard let read = try? ServiceRequest.read(frames(&bytes)) else { return false }
+    guard let request = read(&bytes) else { return false }
     // A service may stand on another machine, and then its request goes on over the link.
-    try LinkTargets.checkRequest(read.request)
+    try LinkTargets.checkRequest(request)
     return true
   }
 
-  static func frames(_ bytes: inout FuzzBytes) -> [[UInt8]] {
+  /// Nil where the bytes are no request.
+  static func read(_ bytes: inout FuzzBytes) -> BrokerRequest? {
     let method = Array(bytes.pick(methods).utf8)
-    return [method] + bytes.rest().split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false).map { Array($0) }
+    let parts = bytes.rest().split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+    return try? ServiceRequest.read([method] + parts.map { Array($0) }).request
   }
 }
