@@ -110,7 +110,9 @@ final class BrokerRun {
       return .history(
         .init(channel: channel, limit: UInt32(bytes.byte()), since: nil, reverse: bytes.flag(), viewer: nil))
     case 6: return bytes.flag() ? .presence(channel) : .presenceStats(channel)
-    case 7: return .edit(.init(channel: channel, offset: bytes.number(), data: bytes.flag() ? nil : [0x32], editor: member))
+    case 7:
+      return .edit(
+        .init(channel: channel, offset: bytes.number(), data: bytes.flag() ? nil : [0x32], editor: member))
     case 8: return bytes.flag() ? .historyRemove(channel) : .channels(prefix: "")
     default: return .readMap(.init(channel: channel, key: nil, read: MapRead(phase: .state), viewer: nil))
     }

@@ -23,7 +23,7 @@ final class ClientRun {
   private var subscriptions: [SubscriptionID] = []
   /// Calls that are not completed yet.
   private var calls: Set<CallID> = []
-  private var isOpen = false
+  private var lastAttempt: UInt64 = 0
 
   private static let channels = ["a", "b", "c"].compactMap { try? ChannelName($0) }
 
@@ -209,11 +209,9 @@ final class ClientRun {
 
   private func check(_ effect: Effect) throws(BrokenProperty) {
     switch effect {
-    case .open:
-      try require(!isOpen, "a second connection is opened beside the first")
-      isOpen = true
-      received = []
-    case .close: isOpen = false
+    case .open(let attempt):
+      try require(attempt > lastAttempt, "attempt \(attempt) comes after \(lastAttempt)")
+      (lastAttempt, received) = (attempt, [])
     case .send(let command):
       received.append(command)
       let again = try? ClientCodec.decode(CommandEncoder.encode(command), format: .protobuf)
@@ -224,7 +222,7 @@ final class ClientRun {
     case .stop(let timer): timers.removeAll { $0 == timer }
     case .fetchToken(let request): tokens.append(request)
     case .complete(let id, _): try require(calls.remove(id) != nil, "call \(id) is completed once more")
-    case .state, .event, .contents, .serverEvent, .witnessed: break
+    case .close, .state, .event, .contents, .serverEvent, .witnessed: break
     }
   }
 }

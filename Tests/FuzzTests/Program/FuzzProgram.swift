@@ -12,7 +12,7 @@ enum FuzzProgram {
     switch arguments.first {
     case "list": for target in FuzzTarget.allCases { print(target.rawValue, target.maximumBytes) }
     case "seeds" where arguments.count == 2:
-      do { try writeSeeds(into: arguments[arguments.startIndex + 1]) } catch { fail("writing the seeds failed: \(error)") }
+      do { try writeSeeds(into: CommandLine.arguments[2]) } catch { fail("writing the seeds failed: \(error)") }
     default:
       guard let name = ProcessInfo.processInfo.environment["FANFARE_FUZZ_TARGET"] else {
         fail("set FANFARE_FUZZ_TARGET to a target; \"fanfare-fuzz list\" names them")

@@ -18,7 +18,8 @@ enum HTTPTargets {
     let drip = read(input, piece: 1)
     try require(whole.head == drip.head, "byte by byte the head is \(drip), and whole \(whole)")
     guard let head = whole.head else { return false }
-    for (origins, isDraining) in [([], false), (["https://*.example.com"], false), (["*"], true)] as [([String], Bool)] {
+    for (origins, isDraining) in [([], false), (["https://*.example.com"], false), (["*"], true)] as [([String], Bool)]
+    {
       let decision = RequestDecision(
         head, bytesAfterHead: whole.bytesAfterHead, path: "/connection/websocket",
         origins: OriginPolicy(allowedOrigins: origins), isDraining: isDraining, compresses: true,
