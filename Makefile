@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve cluster dist test conformance micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test conformance micro fuzz format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -72,6 +72,9 @@ micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/co
 	@.ci/setup test
 	$(if $(BUILT),,swift build $(TESTED) --build-tests)
 	"$$(swift build $(TESTED) --show-bin-path)/fanfare-bench" micro $(ARGS)
+
+fuzz:  ## Fuzz all that faces a peer for an hour; SECONDS=60 for less, ARGS="tokens frames" for some (docs/FUZZING.md).
+	FUZZ_SECONDS=$(or $(SECONDS),3600) .ci/fuzz $(ARGS)
 
 format:  ## Format the sources in place.
 	swift format --in-place --recursive $(SOURCES)

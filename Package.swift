@@ -38,8 +38,9 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 
 // What faces a peer, and what it is fuzzed with.
 let fuzzed: [Target.Dependency] = [
-  "Apps", "Auth", "Broker", "FanfareClient", "Gateway", "Log", "ObjectStore", "Settings", "Wire", nioCore, nioEmbedded,
-  nioHTTP1,
+  "Apps", "Auth", "Broker", "FanfareClient", "Gateway", "Log", "ObjectStore", "Settings", "TestSupport", "Wire",
+  nioCore,
+  nioEmbedded, nioHTTP1,
 ]
 
 // Debian's files for libzmq and libcurl name folders that SwiftPM warns of in each build, and both libraries' headers and
@@ -354,7 +355,7 @@ let package = Package(
       name: "BrowserTests", dependencies: ["TestSupport", "fanfare"], exclude: ["browser"], swiftSettings: tests),
     // What `make fuzz` hands to libFuzzer, replayed; the same sources are `fanfare-fuzz` below.
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed + ["TestSupport"], exclude: ["Corpus", "Program"], swiftSettings: tests),
+      name: "FuzzTests", dependencies: fuzzed, exclude: ["Corpus", "Program"], swiftSettings: tests),
     .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )
@@ -364,19 +365,20 @@ let package = Package(
 // build, and no other build knows of this.
 if let fuzzing = Context.environment["FANFARE_FUZZING"] {
   let isWithAddresses = fuzzing == "address"
-  // The program has the files of these.
-  package.targets.removeAll { $0.isTest || $0.name == "TestSupport" }
+  package.targets.removeAll { $0.isTest }
   for target in package.targets where target.type == .regular {
+    if target.name == "TestSupport" {
+      // What needs no tests around it.
+      target.sources = [
+        "Configurations.swift", "FossilDecoder.swift", "PictureSamples.swift", "SeededGenerator.swift",
+      ]
+      target.swiftSettings = base
+    }
     target.swiftSettings =
       (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=\(isWithAddresses ? "fuzzer,address" : "fuzzer")"])]
   }
   package.targets.append(
     .executableTarget(
-      name: "fanfare-fuzz", dependencies: fuzzed, path: "Tests",
-      sources: [
-        "FuzzTests/Targets", "FuzzTests/Machines", "FuzzTests/Program", "TestSupport/Configurations.swift",
-        "TestSupport/FossilDecoder.swift", "TestSupport/PictureSamples.swift", "TestSupport/SeededGenerator.swift",
-      ],
-      swiftSettings: base + [.define("FUZZER")],
-      linkerSettings: isWithAddresses ? [.unsafeFlags(["-sanitize=address"])] : []))
+      name: "fanfare-fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "Replay"],
+      swiftSettings: base, linkerSettings: isWithAddresses ? [.unsafeFlags(["-sanitize=address"])] : []))
 }

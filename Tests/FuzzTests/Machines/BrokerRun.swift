@@ -1,10 +1,7 @@
 import Broker
 import Log
+import TestSupport
 import Wire
-
-#if !FUZZER
-  import TestSupport
-#endif
 
 /// A broker with gateways that keep to no rules, and services that ask what they like.
 final class BrokerRun {

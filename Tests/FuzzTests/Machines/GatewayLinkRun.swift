@@ -1,9 +1,6 @@
 import Gateway
+import TestSupport
 import Wire
-
-#if !FUZZER
-  import TestSupport
-#endif
 
 /// A gateway's end of the link, with sessions that keep to their rules and a broker that keeps to none: it sends what it
 /// likes, in the session of the link or in another, in order or not.

@@ -1,11 +1,8 @@
 import Auth
+import TestSupport
 import Wire
 
 @testable import Gateway
-
-#if !FUZZER
-  import TestSupport
-#endif
 
 /// One client's session, with a broker, a backend and token checks that answer in order, late and sometimes badly. Every
 /// byte of the input chooses what happens next.

@@ -1,8 +1,5 @@
+import TestSupport
 import Wire
-
-#if !FUZZER
-  import TestSupport
-#endif
 
 /// Patches that are made of two payloads of clients: there is an encoder alone, which must be right for any two.
 enum PatchTargets {

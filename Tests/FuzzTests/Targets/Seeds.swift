@@ -1,11 +1,8 @@
+import TestSupport
 import Wire
 
 @testable import FanfareClient
 @testable import Gateway
-
-#if !FUZZER
-  import TestSupport
-#endif
 
 /// Inputs from which a fuzzer sets out: of each target some that it understands, written by our own encoders where there
 /// are any. What was found since then is in `Corpus`.

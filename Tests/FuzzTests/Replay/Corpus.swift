@@ -7,7 +7,8 @@ enum Corpus {
     var bytes: [UInt8]
   }
 
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Corpus")
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Corpus")
   private static let crashes = "crashes"
 
   /// The files of a target, the crashes behind the others, in the order of their names.
