@@ -1,3 +1,5 @@
+import Wire
+
 /// What reads bytes of a peer, or is fed with what a peer does, and what has to hold whatever the bytes are.
 ///
 /// The targets are compiled twice: into the test suite, which runs each of them over its seeds, the committed corpus and

@@ -104,13 +104,20 @@ enum Seeds {
     }
 
   private static let patches: [[UInt8]] = {
-    let base = Array(#"{"text":"the first of several messages that are nearly the same","number":1}"#.utf8)
-    let target = Array(#"{"text":"the second of several messages that are nearly the same","number":2}"#.utf8)
-    let long = Array(String(repeating: "ab€", count: 100).utf8)
-    return [(1, base, target), (0, target, base), (1, long, long + base), (0, [], target)].map { isText, base, target in
-      [isText, UInt8(base.count >> 8), UInt8(base.count & 0xFF)] + base + target
-    }
+    let base = #"{"text":"the first of several messages that are nearly the same","number":1}"#
+    let target = #"{"text":"the second of several messages that are nearly the same","number":2}"#
+    let long = String(repeating: "ab€", count: 100)
+    return [
+      patch(base, target, isText: true), patch(target, base, isText: false), patch(long, long + base, isText: true),
+      patch("", target, isText: false),
+    ]
   }()
+
+  private static func patch(_ base: String, _ target: String, isText: Bool) -> [UInt8] {
+    let count = base.utf8.count
+    let head: [UInt8] = [isText ? 1 : 0, UInt8(count >> 8), UInt8(count & 0xFF)]
+    return head + Array(base.utf8) + Array(target.utf8)
+  }
 
   // MARK: Machines
 
