@@ -3,7 +3,8 @@ import Foundation
 /// Runs one target under libFuzzer. `.ci/fuzz` builds and starts it; docs/FUZZING.md says how.
 ///
 ///     fanfare-fuzz list                        the targets, each with its longest input in bytes
-///     fanfare-fuzz seeds FOLDER                 writes the seeds of all targets, a folder for each
+///     fanfare-fuzz seeds FOLDER                 writes the seeds of all targets, a folder for each; says how
+///                                               many of them are understood
 ///     FANFARE_FUZZ_TARGET=NAME fanfare-fuzz …   libFuzzer, with its own arguments
 @main
 enum FuzzProgram {
@@ -39,9 +40,12 @@ enum FuzzProgram {
     for target in FuzzTarget.allCases {
       let place = "\(folder)/\(target.rawValue)"
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-      for (index, seed) in Seeds.of(target).enumerated() {
+      let seeds = Seeds.of(target)
+      for (index, seed) in seeds.enumerated() {
         try Data(seed).write(to: URL(fileURLWithPath: "\(place)/seed-\(index)"))
       }
+      let understood = seeds.count { (try? target.run($0)) == true }
+      print("\(target.rawValue): \(seeds.count) seeds, of which \(understood) are understood")
     }
   }
 }
