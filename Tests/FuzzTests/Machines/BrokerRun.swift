@@ -9,7 +9,7 @@ final class BrokerRun {
     let run = BrokerRun(input)
     while !run.bytes.isAtEnd { try run.step() }
     try run.perform { core, turn in core.tick(in: &turn) }
-    return true
+    return run.core.counters.published > 0 && !run.nextHeard.isEmpty
   }
 
   private var bytes: FuzzBytes

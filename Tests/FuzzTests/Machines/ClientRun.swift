@@ -9,7 +9,7 @@ final class ClientRun {
     while !run.bytes.isAtEnd { try run.step() }
     try run.feed(.disconnect)
     try require(run.machine.phase == .idle, "a client that was told to disconnect is \(run.machine.phase)")
-    return true
+    return run.wasConnected
   }
 
   private var bytes: FuzzBytes
@@ -24,6 +24,7 @@ final class ClientRun {
   /// Calls that are not completed yet.
   private var calls: Set<CallID> = []
   private var lastAttempt: UInt64 = 0
+  private var wasConnected = false
 
   private static let channels = ["a", "b", "c"].compactMap { try? ChannelName($0) }
 
@@ -205,6 +206,7 @@ final class ClientRun {
 
   private func feed(_ input: Input) throws(BrokenProperty) {
     for effect in machine.handle(input) { try check(effect) }
+    wasConnected = wasConnected || machine.phase == .connected
   }
 
   private func check(_ effect: Effect) throws(BrokenProperty) {

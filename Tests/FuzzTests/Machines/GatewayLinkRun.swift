@@ -10,7 +10,7 @@ final class GatewayLinkRun {
     try run.perform { link, now, effects in link.start(at: now, into: &effects) }
     while !run.bytes.isAtEnd { try run.step() }
     try run.perform { link, now, effects in link.stop(at: now, into: &effects) }
-    return true
+    return run.wasSubscribed
   }
 
   private struct Asked {
@@ -32,6 +32,7 @@ final class GatewayLinkRun {
   private var nextSent: UInt64 = 0
   private var nextReceived: UInt64 = 0
   private var nextTag: UInt64 = 1
+  private var wasSubscribed = false
   /// Requests of sessions that are not answered yet, by their tags.
   private var asked: [UInt64: Asked] = [:]
   /// Who is subscribed as far as the sessions know.
@@ -199,6 +200,7 @@ final class GatewayLinkRun {
       throw BrokenProperty(description: "request \(source.tag) is answered once more")
     }
     guard asked.isSubscribe, isSubscribed else { return }
+    wasSubscribed = true
     subscribers.append(Subscriber(channel: asked.channel, source: source, member: asked.member))
   }
 }

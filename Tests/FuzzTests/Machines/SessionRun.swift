@@ -12,7 +12,7 @@ final class SessionRun {
     try run.feed(.opened)
     while !run.bytes.isAtEnd { try run.step() }
     try run.end()
-    return true
+    return run.wasSubscribed
   }
 
   private enum Check {
@@ -31,6 +31,7 @@ final class SessionRun {
   private var attached: Set<ChannelName> = []
   private var holds = false
   private var isOver = false
+  private var wasSubscribed = false
   private var checks: [(tag: UInt64, check: Check)] = []
   private var questions: [UInt64] = []
   private var asked: [(tag: UInt64, request: BrokerRequest)] = []
@@ -355,6 +356,7 @@ final class SessionRun {
     case .checkPlaceToken(let tag, _): checks.append((tag, .place))
     case .askBackend(let tag, _): questions.append(tag)
     case .attach(let channel, let flags, _):
+      wasSubscribed = true
       if flags.contains(.held) { holds = true }
       try require(attached.insert(channel).inserted, "\(channel) is attached twice")
     case .detach(let channel):

@@ -102,7 +102,7 @@ enum CommandTargets {
 
   // MARK: Commands for apps
 
-  private static let methods =
+  static let methods =
     CliqueCommand.Method.allCases.map(\.name) + StateCommand.Method.allCases.map(\.name)
     + PushCommand.Method.allCases.map(\.name) + ["other.method"]
 

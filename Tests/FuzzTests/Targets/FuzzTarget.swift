@@ -45,7 +45,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
 
   /// Reads the input.
   ///
-  /// - Returns: whether the decoder took it for something of its own; machines take every input.
+  /// - Returns: whether a decoder took it for something of its own, or a machine came to where it has something to lose.
   /// - Throws: what has to hold and does not. What traps ends the process, as it would end the server.
   func run(_ input: [UInt8]) throws(BrokenProperty) -> Bool {
     switch self {
@@ -76,14 +76,6 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .gatewayLinks: try GatewayLinkRun.run(input)
     case .brokers: try BrokerRun.run(input)
     case .clients: try ClientRun.run(input)
-    }
-  }
-
-  /// Whether the target is a machine that is fed with events, which takes every input.
-  var isMachine: Bool {
-    switch self {
-    case .sessions, .gatewayLinks, .brokers, .clients: true
-    default: false
     }
   }
 }

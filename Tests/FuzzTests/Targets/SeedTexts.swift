@@ -89,11 +89,43 @@ enum SeedTexts {
     #"{"key":"key","cmp":"ct","val":"k"}"#, #"{"key":"b","cmp":"nex"}"#, #"{"key":"b","cmp":"ew","val":"y"}"#,
   ]
 
-  /// Fields of commands of all apps: each reads its own.
-  static let appData =
-    #"{"to":"v","user":"v","with":"v","conversation":"p:u:v","text":"hello","key":"k","offset":1,"members":["v","w"],"#
-    + #""name":"n","on":true,"place":"cafe","order":"recent","limit":5,"reaction":"+","people":["v"],"front":"f1","#
-    + #""rear":"r1","caption":"c","pictures":["f1"],"device":{"kind":"fcm","token":"t"},"after":3600,"after_ms":1000}"#
+  private static let pair = "p" + String(repeating: "0", count: 32)
+  private static let group = "g" + String(repeating: "f", count: 32)
+  private static let picture = String(repeating: "f", count: 22)
+
+  static let appCommands: [(method: String, data: String)] = [
+    ("clique.send", #"{"to":"v","text":"hi"}"#),
+    ("clique.send", #"{"conversation":"\#(group)","text":"caf\u00e9 \"\n","key":"k","reply":1,"mentions":["v","w"]}"#),
+    ("clique.send", #"{"to":"v","text":"","picture":{"hash":"LEHV6n","id":"\#(picture)"},"key":"k"}"#),
+    ("clique.accept", #"{"conversation":"\#(pair)"}"#), ("clique.block", #"{"person":"v"}"#),
+    ("clique.read", #"{"conversation":"\#(pair)","offset":9223372036854775807}"#),
+    ("clique.typing", #"{"conversation":"\#(pair)"}"#),
+    ("clique.group.create", #"{"members":["v","w","v"],"name":"n","key":"k"}"#),
+    ("clique.group.add", #"{"conversation":"\#(group)","members":["v"]}"#),
+    ("clique.group.rename", #"{"conversation":"\#(group)","name":"n"}"#),
+    ("clique.group.link", #"{"conversation":"\#(group)","lifetime":1000,"uses":1}"#),
+    ("clique.group.revoke", #"{"conversation":"\#(group)","id":"0123abcd"}"#),
+    ("clique.group.join", #"{"link":"\#(group).\#(String(repeating: "0", count: 32))"}"#),
+    ("clique.keep", #"{"conversation":"\#(group)","muted":false,"archived":false,"pinned":true}"#),
+    ("clique.draft", #"{"person":"v","text":"t","reply":7}"#), ("clique.totals", ""),
+    ("clique.react", #"{"conversation":"\#(pair)","offset":1,"reaction":"👍🏽"}"#),
+    ("clique.report", #"{"conversation":"\#(group)","offset":7,"reason":"other","text":"see"}"#),
+    ("clique.disappear", #"{"person":"v","after":60000}"#),
+    ("clique.search", #"{"text":"a b","person":"v","conversation":"\#(pair)","limit":3}"#),
+    ("clique.enter", #"{"place":"café","token":7}"#), ("clique.invisible", #"{"on":true}"#),
+    ("clique.crossings", #"{"order":"time","limit":0}"#),
+    ("clique.profile.set", #"{"name":"n","fields":{"a":"b","c":null},"picture":{"id":"\#(picture)","small":"s"}}"#),
+    ("clique.profiles", #"{"people":["v","w"]}"#), ("clique.people", #"{"text":"an","limit":3}"#),
+    ("state.begin", #"{"to":"v"}"#),
+    (
+      "state.send",
+      #"{"to":"v","front":"\#(picture)","rear":"\#(picture)r","caption":"c","reply_limit":1000,"key":"k"}"#
+    ),
+    ("state.react", #"{"with":"v","reaction":"+"}"#), ("state.cancel", #"{"to":"v","pictures":["\#(picture)"]}"#),
+    ("state.settings", #"{"limit":60000}"#), ("state.discard", #"{"pictures":["\#(picture)"]}"#),
+    ("push.register", #"{"device":{"kind":"fcm","token":"t"}}"#), ("push.devices", ""),
+    ("push.seen", #"{"id":"n"}"#), ("other.method", #"{"a":1}"#),
+  ]
 
   /// Parameters of all methods of services.
   static let parameters =

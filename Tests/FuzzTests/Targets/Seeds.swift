@@ -21,7 +21,7 @@ enum Seeds {
     case .protobufCommands: protobufCommands
     case .json: (SeedTexts.commands + SeedTexts.json).map { Array($0.utf8) }
     case .filters: SeedTexts.filters.map { Array($0.utf8) }
-    case .appCommands: (0..<64).map { [$0] + Array(SeedTexts.appData.utf8) }
+    case .appCommands: appCommands
     case .serviceRequests: (0..<47).map { [$0] + Array(SeedTexts.parameters.utf8) + Array("\0{}".utf8) }
     case .linkMessages: LinkSeeds.messages.map { $0.header.bytes + $0.body.bytes }
     case .tokens: SeedTexts.claims.map { [0] + Array($0.utf8) } + [[1] + Array(SeedTexts.token.utf8)]
@@ -32,8 +32,10 @@ enum Seeds {
     case .backendReplies: SeedTexts.backendReplies.map { Array($0.utf8) }
     case .clientReplies: LinkSeeds.replies.map { ClientCodec.encode($0, format: .protobuf) }
     case .storeAnswers: SeedTexts.storeAnswers.map { Array($0.utf8) }
-    case .sessions: [session] + walks(of: target)
-    case .gatewayLinks, .brokers, .clients: walks(of: target)
+    case .sessions: MachineSeeds.of(MachineSeeds.session)
+    case .gatewayLinks: MachineSeeds.of(MachineSeeds.gatewayLink)
+    case .brokers: MachineSeeds.of(MachineSeeds.broker)
+    case .clients: MachineSeeds.of(MachineSeeds.client)
     }
   }
 
@@ -88,6 +90,11 @@ enum Seeds {
     [1, 10, 1, 0x73, 18, 1, 0x6E, 26, 3, 2, 8, 1],
   ]
 
+  private static let appCommands: [[UInt8]] = SeedTexts.appCommands.compactMap { method, data in
+    guard let index = CommandTargets.methods.firstIndex(of: method) else { return nil }
+    return [UInt8(index)] + Array(data.utf8)
+  }
+
   private static let protobufCommands: [[UInt8]] = {
     let commands = SeedTexts.commands.flatMap { (try? ClientCodec.decode(Array($0.utf8), format: .json)) ?? [] }
       .map { CommandEncoder.encode($0) }
@@ -117,20 +124,5 @@ enum Seeds {
     let count = base.utf8.count
     let head: [UInt8] = [isText ? 1 : 0, UInt8(count >> 8), UInt8(count & 0xFF)]
     return head + Array(base.utf8) + Array(target.utf8)
-  }
-
-  // MARK: Machines
-
-  /// Connects, subscribes, publishes and unsubscribes, with all answers.
-  private static let session: [UInt8] = [
-    0, 0, 0, 15, 1, 0, 21, 0, 0, 0, 0, 0, 0, 13, 1, 0, 17, 0, 0, 7, 1, 0x31, 0, 13, 1, 17, 0, 0, 5, 13, 1, 17,
-  ]
-
-  /// Random events: there is nothing else that a machine might be more used to.
-  private static func walks(of target: FuzzTarget) -> [[UInt8]] {
-    (1...8).map { index in
-      var random = SeededGenerator(seed: UInt64(index))
-      return (0..<(index * 40)).map { _ in UInt8.random(in: 0...255, using: &random) }
-    }
   }
 }
