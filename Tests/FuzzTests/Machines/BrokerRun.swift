@@ -1,12 +1,14 @@
+import Apps
 import Broker
 import Log
 import TestSupport
 import Wire
 
-/// A broker with gateways that keep to no rules, and services that ask what they like.
+/// A broker with gateways that keep to no rules, services that ask what they like, and the app Clique with three people.
 final class BrokerRun {
   static func run(_ input: [UInt8]) throws(BrokenProperty) -> Bool {
     let run = BrokerRun(input)
+    try run.perform { core, turn in core.install(run.app, in: &turn) }
     while !run.bytes.isAtEnd { try run.step() }
     try run.perform { core, turn in core.tick(in: &turn) }
     return run.core.counters.published > 0 && !run.nextHeard.isEmpty
@@ -14,6 +16,7 @@ final class BrokerRun {
 
   private var bytes: FuzzBytes
   private let core: BrokerCore
+  private let app: Clique
   private var time = BrokerTime(monotonic: 1_000, wall: 1_700_000_000_000)
   /// The session of each gateway, and the number of its next message.
   private var sessions: [UInt64: UInt64] = [:]
@@ -40,6 +43,8 @@ final class BrokerRun {
     var map = options
     map.kind = .map
     table.namespaces["m"] = map
+    app = Clique()
+    table.add(app.namespaces, of: app.name)
     var configuration = BrokerConfiguration(namespaces: table, instance: 7)
     configuration.maximumMembers = 8
     configuration.userChannels = 8
@@ -64,7 +69,8 @@ final class BrokerRun {
     case 0, 1: try hello()
     case 2..<8: try request()
     case 8..<11: try sayAnything()
-    case 11..<14: try serve()
+    case 11, 12: try serve()
+    case 13: try call()
     case 14: try send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: bytes.number())))
     default: try pass()
     }
@@ -148,6 +154,18 @@ final class BrokerRun {
     }
     unanswered.insert(number)
     try perform { core, turn in core.serve(request, for: ServiceTag(number: number), in: &turn) }
+  }
+
+  /// A command of one of three people, as a client gives it.
+  private func call() throws(BrokenProperty) {
+    let user = bytes.pick(["u", "v", "w"])
+    let (method, data) = bytes.pick(SeedTexts.appCommands)
+    let given = bytes.flag() ? bytes.piece() : Array(data.utf8)
+    guard let command = try? AppCommand(method, given, by: user) else { return }
+    let id = nextRequest
+    nextRequest += 1
+    let request = BrokerRequest.call(.init(command, caller: ClientInfo(user: user, client: "c-" + user)))
+    try send(.request(LinkRequest(id: id, oldestPending: 1, request: request)))
   }
 
   private func pass() throws(BrokenProperty) {

@@ -44,6 +44,8 @@ enum MachineSeeds {
     [2, 0, 2, 1, 0, 3, 1, 0, 0, 0, 0],
     // It reads the history. A service publishes. Time passes.
     [2, 0, 0, 1, 0, 5, 10, 0, 0], [11, 0, 0, 3, 0, 0, 0], [15, 10, 1],
+    // One person writes to another, who does not mind; time passes.
+    [13, 0, 0, 0, 0], [15, 10, 1], [13, 2, 4, 0, 0], [15, 10, 1],
   ]
 
   static let client: [[UInt8]] = [
