@@ -38,9 +38,9 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 
 // What faces a peer, and what it is fuzzed with.
 let fuzzed: [Target.Dependency] = [
-  "Apps", "Auth", "Broker", "FanfareClient", "Gateway", "Log", "ObjectStore", "Settings", "TestSupport", "Wire",
-  nioCore,
-  nioEmbedded, nioHTTP1,
+  "Admin", "Apps", "Auth", "Broker", "FanfareClient", "Gateway", "Log", "ObjectStore", "Push", "Settings",
+  "TestSupport",
+  "Wire", nioCore, nioEmbedded, nioHTTP1,
 ]
 
 // Debian's files for libzmq and libcurl name folders that SwiftPM warns of in each build, and both libraries' headers and

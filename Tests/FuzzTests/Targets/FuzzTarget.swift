@@ -19,6 +19,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case filters
   case appCommands = "app-commands"
   case serviceRequests = "service-requests"
+  case apiCalls = "api-calls"
+  case pushDevices = "push-devices"
   case linkMessages = "link-messages"
   case tokens
   case keySets = "key-sets"
@@ -63,6 +65,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .filters: try CommandTargets.filter(input)
     case .appCommands: try CommandTargets.appCommand(input)
     case .serviceRequests: try ServiceTargets.request(input)
+    case .apiCalls: try APITargets.call(input)
+    case .pushDevices: try DeviceTargets.device(input)
     case .linkMessages: try LinkTargets.message(input)
     case .tokens: try TokenTargets.token(input)
     case .keySets: try TokenTargets.keySet(input)

@@ -132,6 +132,27 @@ enum SeedTexts {
     #"{"channel":"a","user":"u","client":"c","key":"k","offset":1,"limit":5,"method":"a.b","uid":"t","reason":"r","#
     + #""code":4000,"tags":{"a":"b"},"idempotency_key":"i","name":"w","position":1,"since":{"epoch":"e","offset":1}}"#
 
+  /// The method is a place in the list of `APITargets`: 0 is a batch, 1 publishes, 2 does so on several channels.
+  static let calls: [(method: UInt8, body: String)] = [
+    (1, #"{"channel":"a","data":{"a":1},"idempotency_key":"i","tags":{"a":"b"}}"#),
+    (2, #"{"channels":["a","b"],"b64data":"AQI="}"#),
+    (
+      0,
+      #"{"parallel":true,"commands":[{"publish":{"channel":"a","data":1}},{"broadcast":{"channels":["a"],"data":2}},"#
+        + #"{"presence":{"channel":"a"}},{"disconnect":{"user":"u","disconnect":{"code":4000}}},{"info":{}}]}"#
+    ),
+    (0, #"{"commands":[{"publish":{"channel":"a","data":1}},{"history":{"channel":"a","limit":5}},{"no":{}}]}"#),
+  ]
+
+  static let devices = [
+    #"{"kind":"fcm","token":"abc:def-ghi_123456"}"#,
+    #"{"kind":"apns","token":"\#(String(repeating: "0a", count: 32))","topic":"com.example.app","#
+      + #""environment":"production"}"#,
+    #"{"kind":"web","endpoint":"https://push.example.com/a/b?c=d","keys":{"p256dh":"#
+      + #""BDfNV0lV0fmYzjhDJERLh3JBrabnO-41YVkwCCft0EwKb3OH_K8uJnJSn8gOK63Z2l-khE07ixyur0_RFOraGxg","#
+      + #""auth":"AAAAAAAAAAAAAAAAAAAAAA"}}"#,
+  ]
+
   static let claims = [
     #"{"sub":"u","exp":1700003600,"iat":1699999000,"iss":"i","aud":["a","b"],"jti":"1","info":{"name": "Ada"},"#
       + #""meta":[1],"channels":["c"],"subs":{"d":{"info":1,"override":{"presence":{"value":true}}}}}"#,

@@ -23,6 +23,8 @@ enum Seeds {
     case .filters: SeedTexts.filters.map { Array($0.utf8) }
     case .appCommands: appCommands
     case .serviceRequests: (0..<47).map { [$0] + Array(SeedTexts.parameters.utf8) + Array("\0{}".utf8) }
+    case .apiCalls: SeedTexts.calls.map { [$0.method] + Array($0.body.utf8) }
+    case .pushDevices: SeedTexts.devices.map { Array($0.utf8) }
     case .linkMessages: LinkSeeds.messages.map { $0.header.bytes + $0.body.bytes }
     case .tokens: SeedTexts.claims.map { [0] + Array($0.utf8) } + [[1] + Array(SeedTexts.token.utf8)]
     case .keySets: SeedTexts.keySets.map { Array($0.utf8) }
