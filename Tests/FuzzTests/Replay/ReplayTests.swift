@@ -50,6 +50,17 @@ struct ReplayTests {
     for folder in try Corpus.folders() { #expect(known.contains(folder), "\(folder) is no target") }
   }
 
+  @Test("docs/FUZZING.md says of each target what has to hold of it")
+  func document() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(contentsOf: root.appendingPathComponent("docs/FUZZING.md"), encoding: .utf8)
+    let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
+    for target in FuzzTarget.allCases {
+      #expect(rows.contains { $0.contains("`\(target.rawValue)`") }, "\(target.rawValue) is in no row")
+    }
+  }
+
   /// - Returns: whether the target understood the input.
   @discardableResult
   private func replay(_ input: [UInt8], of target: FuzzTarget, _ name: String) -> Bool {
