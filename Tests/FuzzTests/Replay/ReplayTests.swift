@@ -6,7 +6,12 @@ import Testing
 @Suite("Targets of the fuzzer, replayed", .ownThread)
 struct ReplayTests {
   /// Changed inputs of each target: few enough that all targets take a minute. FUZZ_ROUNDS sets more for a long run.
-  private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? 20_000
+  private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? usualRounds
+  #if DEBUG
+    private static let usualRounds = 2_000
+  #else
+    private static let usualRounds = 20_000
+  #endif
 
   @Test(
     "a target understands some of its seeds, and what must hold of it holds for all", arguments: FuzzTarget.allCases)
