@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve cluster dist test conformance breaks sanitize micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test conformance breaks sanitize fuzz micro format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -83,6 +83,9 @@ micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/co
 	$(if $(BUILT),,swift build $(TESTED) --build-tests)
 	"$$(swift build $(TESTED) --show-bin-path)/fanfare-bench" micro $(ARGS)
 
+fuzz:  ## Fuzz all that faces a peer for an hour; SECONDS=60 for less, ARGS="tokens frames" for some (docs/FUZZING.md).
+	FUZZ_SECONDS=$(or $(SECONDS),3600) .ci/fuzz $(ARGS)
+
 format:  ## Format the sources in place.
 	swift format --in-place --recursive $(SOURCES)
 
@@ -110,4 +113,4 @@ pictures:  ## Take over the README's pictures of the demo from the tests in Chro
 
 clean:  ## Remove what was built.
 	swift package clean
-	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures .build/autobahn .build/autobahn-env
+	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures .build/autobahn .build/autobahn-env .build/fuzz .build/fuzz-address

@@ -36,6 +36,13 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
+// What faces a peer, and what it is fuzzed with.
+let fuzzed: [Target.Dependency] = [
+  "Admin", "Apps", "Auth", "Broker", "FanfareClient", "Gateway", "Log", "ObjectStore", "Push", "Settings",
+  "TestSupport",
+  "Wire", nioCore, nioEmbedded, nioHTTP1,
+]
+
 // Debian's files for libzmq and libcurl name folders that SwiftPM warns of in each build, and both libraries' headers and
 // objects are where the compiler looks anyway; Homebrew's are not.
 #if os(Linux)
@@ -346,6 +353,32 @@ let package = Package(
       exclude: ["python"], swiftSettings: tests),
     .testTarget(
       name: "BrowserTests", dependencies: ["TestSupport", "fanfare"], exclude: ["browser"], swiftSettings: tests),
+    // What `make fuzz` hands to libFuzzer, replayed; the same sources are `fanfare-fuzz` below.
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, exclude: ["Corpus", "Program"], swiftSettings: tests),
     .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )
+
+// `.ci/fuzz` sets FANFARE_FUZZING=1: our own modules then count what is covered, as libFuzzer wants it, and there is a program
+// that links it; or FANFARE_FUZZING=address, and they find reading beyond memory, too. Nothing else can be linked of such a
+// build, and no other build knows of this.
+if let fuzzing = Context.environment["FANFARE_FUZZING"] {
+  let isWithAddresses = fuzzing == "address"
+  package.targets.removeAll { $0.isTest }
+  for target in package.targets where target.type == .regular {
+    if target.name == "TestSupport" {
+      // What needs no tests around it.
+      target.sources = [
+        "Configurations.swift", "FossilDecoder.swift", "PictureSamples.swift", "SeededGenerator.swift",
+      ]
+      target.swiftSettings = base
+    }
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=\(isWithAddresses ? "fuzzer,address" : "fuzzer")"])]
+  }
+  package.targets.append(
+    .executableTarget(
+      name: "fanfare-fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "Replay"],
+      swiftSettings: base, linkerSettings: isWithAddresses ? [.unsafeFlags(["-sanitize=address"])] : []))
+}
