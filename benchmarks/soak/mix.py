@@ -158,7 +158,7 @@ class Soak:
 
     # Apps
 
-    async def call(self, person, method, **data):
+    async def call(self, person, method, /, **data):
         """A call of an app, with its answer. Raises `Refused`."""
         reply = await person.ask({"rpc": {"method": method, "data": data}})
         if "error" in reply:

@@ -87,13 +87,18 @@ class Run:
                 width = max(self.head["sample"], min(600, self.head["duration"] / 120))
                 self.blocks.setdefault(name, Blocks(width)).add(segment, sample["at"], value)
 
+    @property
+    def hours(self):
+        """The time that is looked at."""
+        return max(0, self.last - self.head.get("warmup", 0)) / 3600
+
     def rows(self):
         """Each row with its trend and its verdict; None where it is not judged."""
         judged = [name for name in self.blocks if not name.startswith(OWN)]
-        allowed = limit(max(0, self.last - self.head["warmup"]) / 3600)
+        allowed = limit(self.hours)
         for name, blocks in self.blocks.items():
             found = trend(blocks.taken(), max(1, len(judged)), allowed)
-            yield name, found, found.verdict(allowed) if name in judged else None
+            yield name, found, found.verdict(allowed, self.hours) if name in judged else None
 
     def status(self, verdicts):
         """0: all is flat; 1: something grows, or something was wrong; 2: there is too little to say."""
@@ -124,10 +129,9 @@ def print_report(path, say=print):
     if not run.head:
         say(f"{path} has no line of a soak")
         return 2
-    hours = max(0, run.last - run.head["warmup"]) / 3600
     say(f"{run.head['command']}\n{run.head['machine']}; commit {run.head['commit']}; begun {run.head['begun']}")
     say(f"{run.last:.0f} s, of which the first {run.head['warmup']:g} s and what follows a change are left out; "
-        f"a row may grow by {limit(hours) * 100:.3g} % an hour")
+        f"a row may grow by {limit(run.hours) * 100:.3g} % an hour")
     say(f"\n{'':24}{'mean':>12}{'per hour':>11}   {'95 % for all rows':24}{'least seen':>10}  {'blocks':>9}")
     verdicts = []
     for name, found, verdict in run.rows():

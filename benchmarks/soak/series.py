@@ -79,11 +79,14 @@ class Trend:
     blocks: int = 0
     segments: int = 0
 
-    def verdict(self, allowed):
-        """`grows` where even the lower bound is beyond what is allowed, a part of the mean per hour."""
+    def verdict(self, allowed, hours):
+        """`grows` where even the lower bound is beyond what is allowed, a part of the mean per hour. Where a row could
+        have doubled within these hours without being seen, nothing is said of it."""
         if self.low is None:
             return "undecided"
-        return "grows" if self.low > allowed * abs(self.mean) else "flat"
+        if self.low > allowed * abs(self.mean):
+            return "grows"
+        return "flat" if self.seeable * hours <= abs(self.mean) or self.seeable == 0 else "undecided"
 
 
 def autocorrelation(residuals):
