@@ -73,7 +73,7 @@ def head(given):
     """What a report says of how a run was made."""
     commit = subprocess.run(["git", "-C", TOP, "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
                             check=False).stdout.strip()
-    return {"command": "benchmarks/soak " + shlex.join(sys.argv[1:]), "commit": commit,
+    return {"command": "python3 benchmarks/soak " + shlex.join(sys.argv[1:]), "commit": commit,
             "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}",
             "begun": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             **{name: getattr(given, name) for name in ("duration", "warmup", "settle", "every", "sample", "load", "seed")}}
