@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import functools
 import hashlib
 import hmac
 import json
@@ -48,6 +49,7 @@ def upgrade():
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode()
 
 
+@functools.cache
 def insecure():
     """TLS without a look at the certificate, which is made for one run."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -161,7 +161,7 @@ def options():
     parser.add_argument("--duration", type=seconds, default="1h", help="such as 90s, 1h or 7d")
     parser.add_argument("--warmup", type=seconds, help="left out of all slopes (a sixth, half an hour at most)")
     parser.add_argument("--every", type=seconds, help="time between changes (a sixth, four hours at most)")
-    parser.add_argument("--settle", type=seconds, help="left out after a change (a third of --every, ten minutes at most)")
+    parser.add_argument("--settle", type=seconds, help="left out after a change (two fifths of --every, ten minutes at most)")
     parser.add_argument("--sample", type=seconds, help="time between lines (a 720th, from a second to a minute)")
     parser.add_argument("--load", type=float, default=1, help="1 is 100 clients, 450 deliveries/s, 3 visitors/s")
     parser.add_argument("--seed", type=int, default=1, help="of what this program draws; the servers are not seeded")
@@ -171,7 +171,7 @@ def options():
     given = parser.parse_args()
     given.warmup = min(given.duration / 6, 1800) if given.warmup is None else given.warmup
     given.every = min(given.duration / 6, 14400) if given.every is None else given.every
-    given.settle = min(given.every / 3, 600) if given.settle is None else given.settle
+    given.settle = min(given.every * 0.4, 600) if given.settle is None else given.settle
     given.sample = min(60, max(1, given.duration / 720)) if given.sample is None else given.sample
     return given
 

@@ -18,7 +18,7 @@ RAMP = 5
 PEOPLE = {"allow_subscribe_for_client": True, "allow_publish_for_client": True, "allow_history_for_client": True,
           "allow_presence_for_client": True, "force_recovery": True}
 #: What is kept is bounded by number and time, so that files have reached their size before the warm-up is over.
-KEPT = {"history_size": 1000, "history_ttl": "2m"}
+KEPT = {"history_size": 1000, "history_ttl": "1m"}
 NAMESPACES = [
     {"name": "room", **PEOPLE, **KEPT, "presence": True, "join_leave": True, "force_push_join_leave": True},
     {"name": "busy", **PEOPLE, **KEPT},

@@ -66,7 +66,7 @@ class Soak:
         self.rooms, self.visitors = max(1, round(20 * load)), 500
         self.kept_of_clique = 200 if is_short else CLIQUE_KEPT
         self.subjects, self.people, self.pens, self.tasks = [], [], [], []
-        self.is_ending, self.backend = False, Backend(self.fleet)
+        self.ending, self.backend = asyncio.Event(), Backend(self.fleet)
         many = lambda number: max(1, round(number * load))
         self.lines = [(f"room{number}", f"room:{number}", False, 0.5) for number in range(self.rooms)]
         self.lines += [("busy", "busy:1", False, 10), ("bulk", "bulk:1", False, 10), ("news", "news:1", True, 5)]
@@ -86,6 +86,10 @@ class Soak:
 
     def subjects_of(self, channel):
         return [subject for subject in self.subjects if subject.channel == channel]
+
+    @property
+    def is_ending(self):
+        return self.ending.is_set()
 
     @property
     def everybody(self):
@@ -257,7 +261,7 @@ class Soak:
 
     async def finish(self):
         """No more publications; everybody hears what is still to come."""
-        self.is_ending = True
+        self.ending.set()
         end = time.monotonic() + 45
         behind = lambda: [found for person in self.everybody for ear in person.ears.values()
                           for found in ear.behind(lambda subject: subject.acknowledged)]

@@ -5,10 +5,12 @@ import random
 import socket
 
 from ledger import Ear
-from wire import Client
+from wire import Client, token
 
 FAILURES = (ConnectionError, OSError, asyncio.TimeoutError, asyncio.IncompleteReadError)
 TEMPORARY = (100, 111)
+#: Seconds after which somebody who is still there gets a new token; those of `wire` hold for an hour.
+REFRESH = 2400
 
 
 class Line(Client):
@@ -84,12 +86,22 @@ class Person:
         """Until the connection is gone, or left."""
         leaving = asyncio.create_task(self.leave.wait())
         try:
-            await asyncio.wait({line.task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            while not (line.task.done() or leaving.done()):
+                await asyncio.wait({line.task, leaving}, timeout=REFRESH, return_when=asyncio.FIRST_COMPLETED)
+                if not (line.task.done() or leaving.done()):
+                    await self.refresh(line)
         finally:
             leaving.cancel()
         error = line.task.exception() if line.task.done() else None
         if error and not isinstance(error, OSError):
             self.ledger.fault("fault", f"{self.user} was told what is no message: {error}")
+
+    async def refresh(self, line):
+        """A new token, before the one that the connection has ends."""
+        reply = await line.ask({"refresh": {"token": token(self.user)}})
+        self.ledger.count("refreshes")
+        if "error" in reply:
+            self.ledger.fault("fault", f"{self.user} could not refresh: {reply['error']}")
 
     async def ask(self, command):
         """Asks as soon as there is a connection."""
@@ -154,18 +166,19 @@ class SlowPerson(Person):
 
     async def stay(self, line):
         line.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-        staying = asyncio.create_task(super().stay(line))
+        staying, ending = asyncio.create_task(super().stay(line)), asyncio.create_task(self.soak.ending.wait())
         try:
             while not staying.done():
                 await asyncio.wait({staying}, timeout=random.uniform(2, 10))
                 if staying.done() or self.soak.is_ending:
                     break
                 line.writer.transport.pause_reading()
-                await asyncio.sleep(random.uniform(2, 25))
+                await asyncio.wait({ending}, timeout=random.uniform(2, 25))
                 line.writer.transport.resume_reading()
             await staying
         finally:
             staying.cancel()
+            ending.cancel()
 
 
 async def visit(soak, number):
