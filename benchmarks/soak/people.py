@@ -64,7 +64,7 @@ class Person:
         is_first = True
         while True:
             self.leave.clear()
-            line = Line(self.push)
+            line, is_there = Line(self.push), False
             try:
                 self.place = self.soak.fleet.choose(self.home)
                 await asyncio.wait_for(line.open(self.place.target, "127.0.0.1", self.user, reconnects=True), 15)
@@ -73,10 +73,14 @@ class Person:
                     await self.subscribe(ear)
                 self.online.set()
                 self.ledger.count("connections" if is_first else "returns")
-                is_first = False
+                is_first, is_there = False, True
                 await self.stay(line)
             except FAILURES as error:
-                self.ledger.trouble(f"{self.user} could not connect: {type(error).__name__} {error}")
+                # A connection that is there may break, above all that of somebody who did not read.
+                if is_there:
+                    self.ledger.count("broken")
+                else:
+                    self.ledger.trouble(f"{self.user} could not connect: {type(error).__name__} {error}")
             finally:
                 self.online.clear()
                 line.end()
