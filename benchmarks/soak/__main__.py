@@ -145,9 +145,6 @@ async def soak_for(given, folder):
     try:
         await soak.fleet.start()
         await soak.start()
-        # What is there for good is not looked through again, which would make this program late.
-        gc.collect()
-        gc.freeze()
         notes.begun = time.monotonic()
         say(f"the soak runs; its lines are in {given.out}")
         await measured(soak, notes, given, told)
@@ -190,6 +187,8 @@ def main():
     if given.report:
         return print_report(given.report, say)
     random.seed(given.seed)
+    # Modules are there for good: to look through them again and again would make this program late.
+    gc.freeze()
     folder = tempfile.mkdtemp(prefix="fanfare-soak-")
     failed = False
     try:
