@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve cluster dist test conformance breaks sanitize fuzz micro format lint proto scenarios openapi web pictures clean
+.PHONY: help build serve cluster dist test conformance breaks sanitize fuzz soak micro format lint proto scenarios openapi web pictures clean
 
 # Homebrew keeps these apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -85,6 +85,15 @@ micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/co
 
 fuzz:  ## Fuzz all that faces a peer for an hour; SECONDS=60 for less, ARGS="tokens frames" for some (docs/FUZZING.md).
 	FUZZ_SECONDS=$(or $(SECONDS),3600) .ci/fuzz $(ARGS)
+
+# Nothing else must run on the machine meanwhile. The lines of the run stay in SOAK, also when it is cut off.
+soak: DURATION ?= 1h
+soak: SOAK ?= .build/soak.jsonl
+soak:  ## Run all kinds of clients for DURATION=1h (or 7d) with restarts in between; fails where something grows or is lost.
+	@.ci/setup build
+	swift build --configuration release --product fanfare
+	FANFARE_PROGRAM="$$(swift build --configuration release --show-bin-path)/fanfare" \
+	  python3 benchmarks/soak --duration $(DURATION) --out $(SOAK) $(ARGS)
 
 format:  ## Format the sources in place.
 	swift format --in-place --recursive $(SOURCES)

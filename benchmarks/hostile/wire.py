@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import functools
 import hashlib
 import hmac
 import json
@@ -48,6 +49,7 @@ def upgrade():
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode()
 
 
+@functools.cache
 def insecure():
     """TLS without a look at the certificate, which is made for one run."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -61,7 +63,8 @@ class Client:
     def __init__(self):
         self.waiting, self.last, self.on_push = {}, 0, lambda push: None
 
-    async def open(self, target, source, user):
+    async def open(self, target, source, user, **more):
+        """Connects as a user; `more` is what `connect` says besides the token."""
         self.reader, self.writer = await asyncio.open_connection(
             "127.0.0.1", target.port, local_addr=(source, 0), ssl=insecure() if target.is_tls else None)
         self.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -73,7 +76,7 @@ class Client:
         if b" 101 " not in status.split(b"\r\n")[0]:
             raise ConnectionError(status.split(b"\r\n")[0].decode())
         self.task = asyncio.create_task(self.read())
-        reply = await self.ask({"connect": {"token": token(user)}})
+        reply = await self.ask({"connect": {"token": token(user), **more}})
         if "error" in reply:
             raise ConnectionError(str(reply["error"]))
         return self
