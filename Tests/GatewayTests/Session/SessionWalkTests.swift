@@ -419,7 +419,7 @@ extension ClientReply {
     switch self {
     case .connect(let id, _), .subscribe(let id, _), .unsubscribe(let id), .publish(let id), .presence(let id, _, _),
       .presenceStats(let id, _, _), .history(let id, _), .ping(let id), .rpc(let id, _), .refresh(let id, _),
-      .subRefresh(let id, _, _), .error(let id, _):
+      .subRefresh(let id, _, _, _), .error(let id, _):
       id
     case .serverPing, .push: nil
     }
