@@ -42,15 +42,9 @@ enum PollTracked: Equatable, Sendable {
 
 /// One question to the backend: what some keys of a channel are now.
 struct PollCall: Equatable, Sendable {
-  struct Item: Equatable, Sendable {
-    var key: String
-    /// The version that is known here; 0: none, and nil where the backend has no versions.
-    var version: UInt64?
-  }
-
   var number: UInt64
   var channel: ChannelName
-  var items: [Item]
+  var items: [ProxyQuestion.PolledKey]
 }
 
 /// What the backend said of one key.
@@ -62,12 +56,15 @@ public struct PolledItem: Sendable, Equatable {
   public var data: [UInt8]?
   /// There is no such key any more.
   public var removed: Bool
+  /// The data came as JSON, or there is none: else nobody has looked yet whether it is.
+  public var isJSON: Bool
 
-  public init(key: String, version: UInt64 = 0, data: [UInt8]? = nil, removed: Bool = false) {
+  public init(key: String, version: UInt64 = 0, data: [UInt8]? = nil, removed: Bool = false, isJSON: Bool = true) {
     self.key = key
     self.version = version
     self.data = data
     self.removed = removed
+    self.isJSON = isJSON
   }
 }
 

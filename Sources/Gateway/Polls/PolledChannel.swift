@@ -99,7 +99,7 @@ final class PolledChannel {
   }
 
   /// What the next call asks for: urgent keys, then what is due of the round.
-  func nextItems(at now: Int64, interval: Int64) -> [PollCall.Item] {
+  func nextItems(at now: Int64, interval: Int64) -> [ProxyQuestion.PolledKey] {
     if rest.isEmpty, now >= nextRound {
       rest = Array(keys.keys)
       let parts = (rest.count + options.batchSize - 1) / options.batchSize
@@ -107,7 +107,7 @@ final class PolledChannel {
       nextPart = now
       nextRound = saturatingSum(now, interval)
     }
-    var items: [PollCall.Item] = []
+    var items: [ProxyQuestion.PolledKey] = []
     var chosen: Set<IdentifierKey> = []
     func choose(_ key: IdentifierKey) {
       guard let state = keys[key], chosen.insert(key).inserted else { return }

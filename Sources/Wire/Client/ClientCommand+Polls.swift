@@ -18,6 +18,11 @@ extension ClientCommand.Body {
   }
 }
 
+extension ClientCommand.Subscribe {
+  /// The `type` of a subscription to a shared poll.
+  public static let sharedPollType: Int32 = 4
+}
+
 extension ClientCommand.Track {
   /// The `type` of a sub_refresh that tracks keys.
   public static let trackType: Int32 = 1
