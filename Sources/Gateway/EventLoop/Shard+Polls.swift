@@ -37,15 +37,13 @@ extension Shard {
   private func pushPolled() {
     var left = Self.mostPolledSends
     while let push = polledPushes.first {
-      for subscriber in push.subscribers.suffix(left) {
-        sessions[subscriber.connection]?.push(push.frames, to: subscriber.number)
-      }
-      if push.subscribers.count <= left {
-        left -= push.subscribers.count
+      let part = push.subscribers[push.sent...].prefix(left)
+      for subscriber in part { sessions[subscriber.connection]?.push(push.frames, to: subscriber.number) }
+      left -= part.count
+      if push.sent + part.count == push.subscribers.count {
         polledPushes.removeFirst()
       } else {
-        polledPushes[0].subscribers.removeLast(left)
-        left = 0
+        polledPushes[0].sent += part.count
       }
       guard left == 0, !polledPushes.isEmpty else { continue }
       return atTurnsEnd { [self] in pushPolled() }

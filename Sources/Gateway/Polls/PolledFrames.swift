@@ -32,5 +32,12 @@ final class PolledFrames: Sendable {
 /// What of one publication of a shared poll is for the clients of one event loop.
 struct PolledPush: Sendable {
   let frames: PolledFrames
-  var subscribers: [PollSubscriber]
+  let subscribers: [PollSubscriber]
+  /// How many of them it was sent to.
+  var sent = 0
+
+  init(frames: PolledFrames, subscribers: [PollSubscriber]) {
+    self.frames = frames
+    self.subscribers = subscribers
+  }
 }
