@@ -184,7 +184,8 @@ struct ChannelDeclaration {
       )
     }
     set(\.kind) {
-      declare.choice("kind", $0, 
+      declare.choice(
+        "kind", $0,
         "stream: publications one after another; map: the last value of each key; shared_poll: keys of which your backend is asked what they are, once for all clients that track them (proxies.shared_poll_refresh)."
       )
     }
