@@ -21,7 +21,7 @@ struct SharedPollTests {
       #expect(scene.looked() == [])
     }
     for number in 1...100 { scene.untrack(UInt64(number), ["a"]) }
-    scene.passToNext()
+    scene.pass(60_000)
     #expect(scene.asked == [] && scene.nextDue == nil && scene.counts == .init())
   }
 
@@ -218,7 +218,7 @@ struct SharedPollTests {
 
   // MARK: Limits
 
-  @Test("keys of a subscription, keys of a channel and trackings of the gateway have limits, and refusals change nothing")
+  @Test("keys of a subscription and of a channel, and trackings of the gateway have limits; refusals change nothing")
   func limits() {
     var limits = PollScene.limits
     limits.trackings = 6
