@@ -53,11 +53,11 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
   }
 
   /// A key that the backend has no more.
-  private static let removal = Publication(data: [], change: KeyChange(key: "k", removed: true, version: 0))
+  private static let polledRemoval = Publication(data: [], change: KeyChange(key: "k", removed: true, version: 0))
 
-  private static let removalJSON = #"{"key":"k","removed":true}"#
+  private static let polledRemovalJSON = #"{"key":"k","removed":true}"#
 
-  private static let removalProtobuf = with(ProtoPublication()) {
+  private static let polledRemovalProtobuf = with(ProtoPublication()) {
     $0.key = "k"
     $0.removed = true
   }
@@ -335,13 +335,13 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.subRefresh = .init()
     },
     .init(
-      .subRefresh(id: 11, expires: true, ttl: 5, items: [polled, removal]),
-      #"{"id":11,"sub_refresh":{"expires":true,"ttl":5,"items":[\#(polledJSON),\#(removalJSON)]}}"#
+      .subRefresh(id: 11, expires: true, ttl: 5, items: [polled, polledRemoval]),
+      #"{"id":11,"sub_refresh":{"expires":true,"ttl":5,"items":[\#(polledJSON),\#(polledRemovalJSON)]}}"#
     ) {
       $0.id = 11
       $0.subRefresh.expires = true
       $0.subRefresh.ttl = 5
-      $0.subRefresh.items = [polledProtobuf, removalProtobuf]
+      $0.subRefresh.items = [polledProtobuf, polledRemovalProtobuf]
     },
     .init(.error(id: 3, .permissionDenied), #"{"id":3,"error":{"code":103,"message":"permission denied"}}"#) {
       $0.id = 3

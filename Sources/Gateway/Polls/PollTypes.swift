@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// One subscription to a shared poll, among all of the gateway.
 struct PollSubscriber: Hashable, Sendable {
@@ -10,28 +10,28 @@ struct PollSubscriber: Hashable, Sendable {
 }
 
 /// What a client wants to hear of, with signatures that were found valid.
-struct PollTrack: Equatable, Sendable {
-  struct Item: Equatable, Sendable {
-    var key: String
+public struct PollTrack: Equatable, Sendable {
+  public struct Item: Equatable, Sendable {
+    public var key: String
     /// What the client has of it; 0: nothing.
-    var version: UInt64
+    public var version: UInt64
     /// When the signature ends that allows it, in seconds since 1970; `Int64.max`: never.
-    var expiresAt: Int64
+    public var expiresAt: Int64
   }
 
-  var channel: ChannelName
+  public var channel: ChannelName
   /// The subscription's number.
-  var number: UInt64
+  public var number: UInt64
   /// The epoch that the client was told: its versions are of that.
-  var epoch: String
+  public var epoch: String
   /// A key that comes twice counts as it comes last.
-  var items: [Item]
+  public var items: [Item]
   /// Keys to untrack in the same step, those among the items too.
-  var untracked: [String]
+  public var untracked: [String]
 }
 
 /// What becomes of a ``PollTrack``.
-enum PollTracked: Equatable, Sendable {
+public enum PollTracked: Equatable, Sendable {
   /// All keys are tracked. The publications are what is known already and the client lacks.
   case tracked([Publication])
   /// Nothing is tracked: the error says which limit.

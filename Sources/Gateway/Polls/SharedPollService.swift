@@ -96,24 +96,26 @@ final class SharedPollService: Sendable {
     step { poll, time, _ in poll.leave(subscriber, channel, at: time) }
   }
 
-  private func options(of channel: ChannelName) -> ChannelOptions { namespaces.options(for: channel) ?? .init() }
+  private func options(of channel: ChannelName) -> Wire.ChannelOptions { namespaces.options(for: channel) ?? .init() }
 
   // MARK: Deciding and performing
 
   /// - Returns: nil where the service is closed.
   @discardableResult
-  private func step<Result>(_ body: (inout SharedPoll, SessionTime, inout [PollEffect]) -> Result) -> Result? {
+  private func step<Outcome: Sendable>(
+    _ body: @Sendable (inout SharedPoll, SessionTime, inout [PollEffect]) -> Outcome
+  ) -> Outcome? {
     var effects: [PollEffect] = []
-    let result = state.withLock { state -> Result? in
+    let outcome = state.withLock { state -> Outcome? in
       guard !state.isClosed else { return nil }
-      let result = body(&state.poll, clock(), &effects)
+      let outcome = body(&state.poll, clock(), &effects)
       metrics.tell(state.poll.counts)
       handOver(effects, to: state.mailboxes)
       arrangeTimer(&state)
-      return result
+      return outcome
     }
     for case .ask(let call) in effects { ask(call) }
-    return result
+    return outcome
   }
 
   private func ask(_ call: PollCall) {

@@ -1,3 +1,4 @@
+import Auth
 import Wire
 
 /// What ties a subscription to a shared poll.

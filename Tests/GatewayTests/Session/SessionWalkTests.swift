@@ -392,6 +392,7 @@ struct SessionWalk {
       seen.insert("\(action)")
       if !holds { broken = "nothing is held" }
       holds = false
+    case .openPoll, .track, .untrack, .leavePoll: broken = "no channel here is a shared poll: \(action)"
     case .note, .signInRefused, .introduced, .covers, .uncovers, .coverageRefused: break
     }
   }
