@@ -115,7 +115,7 @@ struct SharedPollTests {
       #expect(await eventually { backend.requests(Self.path).count > before + 2 })
       #expect(versions(ada, "a").filter { $0 == 2 }.count == 1 && versions(ada, "b").count <= 1)
       #expect(backend.requests(Self.path).last?.body["items"].array.allSatisfy { $0["version"].int != nil } == true)
-      // Somebody who has the newest version is not told of it again.
+      // Who says that they have none get it along with the answer.
       #expect(try await track(bob, ["a"], "bob")["items"].array.map { $0["version"].int } == [2])
 
       answer(backend, #"{"key":"a","removed":true}"#)

@@ -64,7 +64,7 @@ struct PollSessionTests {
     #expect(
       polled.subscribe("c") {
         $0.type = 4
-        $0.filter = try? TagFilter(FilterNode(key: "a", cmp: "ex"))
+        $0.filter = .equal(key: "a", "b")
       }.errorCode == 107)
     var stream = bench(.open)
     #expect(stream.subscribe("c") { $0.type = 4 }.errorCode == 107)
