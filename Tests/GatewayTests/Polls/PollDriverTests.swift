@@ -1,6 +1,7 @@
 import Cryptography
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 import Wire
 
