@@ -48,6 +48,8 @@ final class PolledChannel {
   var phase = Phase.resting
   var keys: [IdentifierKey: Key] = [:]
   var subscribers: [PollSubscriber: Keys] = [:]
+  /// When the first of all signatures ends, or earlier.
+  var earliestExpiry = Int64.max
   /// Of the backend's versions.
   var epoch: String
 

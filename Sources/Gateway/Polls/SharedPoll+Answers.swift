@@ -18,7 +18,9 @@ extension SharedPoll {
         channel.keys[key]?.version = version
         deliver(item.data, key, in: channel, into: &effects)
       } else if state.hasLaggards {
-        deliver(item.data ?? state.data, key, in: channel, into: &effects)
+        // A replica that is behind answers with older data, which is not what is owed.
+        let isSame = !channel.options.isVersioned || item.version == state.version
+        deliver(isSame ? item.data ?? state.data : state.data, key, in: channel, into: &effects)
       }
     }
     // What the backend leaves out is as it was.

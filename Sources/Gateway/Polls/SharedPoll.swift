@@ -178,6 +178,7 @@ struct SharedPoll: ~Copyable {
     channel.subscribers[subscriber, default: .init()].expiries[key] = item.expiresAt
     let earliest = channel.subscribers[subscriber]?.earliest ?? .max
     channel.subscribers[subscriber]?.earliest = min(earliest, item.expiresAt)
+    channel.earliestExpiry = min(channel.earliestExpiry, item.expiresAt)
   }
 
   /// Gives a client what is known of a key and new to it, or has it asked for.
@@ -236,10 +237,12 @@ struct SharedPoll: ~Copyable {
   /// Ends the tracking of keys whose signature has expired, and the grace after it.
   private mutating func expire(_ channel: PolledChannel, at wall: Int64) {
     let end = saturatingSum(wall, -limits.graceSeconds)
+    guard channel.earliestExpiry <= end else { return }
     for (subscriber, keys) in channel.subscribers where keys.earliest <= end {
       untrack(keys.expiries.filter { $0.value <= end }.keys, of: subscriber, in: channel)
       channel.subscribers[subscriber]?.earliest = keys.expiries.values.filter { $0 > end }.min() ?? .max
     }
+    channel.earliestExpiry = channel.subscribers.values.map(\.earliest).min() ?? .max
   }
 
   // MARK: Asking

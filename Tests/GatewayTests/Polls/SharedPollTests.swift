@@ -106,6 +106,11 @@ struct SharedPollTests {
     #expect(scene.track(2, ["a": 0]) == [])
     scene.pass(100)
     #expect(scene.asked == ["a:0"])
+    // A replica of the backend that is behind has nothing of what is owed.
+    scene.answer([item("a", "old", version: 2)])
+    #expect(scene.looked() == [])
+    scene.pass(11_000)
+    #expect(scene.asked == ["a:0"])
     scene.answer([item("a", "x", version: 3)])
     #expect(scene.looked() == ["2 a=x"])
   }
