@@ -162,7 +162,7 @@ public final class GatewayServer: Sendable {
     }
     demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops, shards)
     (self.rules, self.proxies, self.calls) = (rules, proxies, calls)
-    (self.egress, self.group) = (egress, group)
+    (self.egress, self.group, self.uplink) = (egress, group, uplink)
     self.eventLoops = eventLoops
     self.shards = shards
     end = GatewayEnd(shards, on: eventLoops, logger: logger)
@@ -170,8 +170,6 @@ public final class GatewayServer: Sendable {
       ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
     }
     polls = Self.polls(configuration, proxies, logger: logger)
-    polls?.start(mailboxes)
-    self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     try await startUp()
   }
@@ -221,6 +219,7 @@ public final class GatewayServer: Sendable {
   /// what a turn that it has run brings it, and the records of subscriptions.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
+    polls?.start(mailboxes)
     let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
       try await mailbox.eventLoop.submit { [coverage = configuration.coverage, polls] in
