@@ -23,6 +23,8 @@ extension BrokerCore {
       if change == nil { return answerGone(write.key, in: state, to: requester, in: &turn) }
     } else if state.map != nil {
       throw .badRequest.saying("\"\(state.name)\" is a map channel; publish with a key")
+    } else if state.options.kind == .sharedPoll {
+      throw .badRequest.saying("\"\(state.name)\" is a shared poll: what its keys are, your backend is asked")
     }
     let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
     if let key = request.idempotencyKey.map(IdentifierKey.init) {

@@ -459,6 +459,9 @@ public nonisolated struct ProtoPublication: Sendable {
 
   public var score: Int64 = 0
 
+  /// Of shared polls.
+  public var version: UInt64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -752,7 +755,7 @@ public nonisolated struct ProtoSubscribeRequest: @unchecked Sendable {
     set {_uniqueStorage()._flag = newValue}
   }
 
-  /// 0: stream, 1: map.
+  /// 0: stream, 1: map, 2 and 3: presence as a map, 4: shared poll.
   public var type: Int32 {
     get {_storage._type}
     set {_uniqueStorage()._type = newValue}
@@ -882,6 +885,36 @@ public nonisolated struct ProtoFilterNode: Sendable {
   public init() {}
 }
 
+/// A key of a shared poll, and the version of it that the client has; 0: none.
+public nonisolated struct ProtoKeyedItem: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var key: String = String()
+
+  public var version: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// All keys that one signature is for, in its order.
+public nonisolated struct ProtoTrackBatch: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var signature: String = String()
+
+  public var items: [ProtoKeyedItem] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 public nonisolated struct ProtoSubRefreshRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -890,6 +923,13 @@ public nonisolated struct ProtoSubRefreshRequest: Sendable {
   public var channel: String = String()
 
   public var token: String = String()
+
+  /// 0: refresh, 1: track, 2: untrack.
+  public var type: Int32 = 0
+
+  public var track: [ProtoTrackBatch] = []
+
+  public var untrack: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -904,6 +944,8 @@ public nonisolated struct ProtoSubRefreshResult: Sendable {
   public var expires: Bool = false
 
   public var ttl: UInt32 = 0
+
+  public var items: [ProtoPublication] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1676,7 +1718,7 @@ nonisolated extension ProtoClientInfo: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Publication"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{1}delta\0\u{1}time\0\u{2}\u{2}key\0\u{1}removed\0\u{1}score\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{1}delta\0\u{1}time\0\u{2}\u{2}key\0\u{1}removed\0\u{1}score\0\u{2}\u{3}version\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1693,6 +1735,7 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 11: try { try decoder.decodeSingularStringField(value: &self.key) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.removed) }()
       case 13: try { try decoder.decodeSingularSInt64Field(value: &self.score) }()
+      case 16: try { try decoder.decodeSingularUInt64Field(value: &self.version) }()
       default: break
       }
     }
@@ -1730,6 +1773,9 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.score != 0 {
       try visitor.visitSingularSInt64Field(value: self.score, fieldNumber: 13)
     }
+    if self.version != 0 {
+      try visitor.visitSingularUInt64Field(value: self.version, fieldNumber: 16)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1743,6 +1789,7 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.key != rhs.key {return false}
     if lhs.removed != rhs.removed {return false}
     if lhs.score != rhs.score {return false}
+    if lhs.version != rhs.version {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2632,9 +2679,79 @@ nonisolated extension ProtoFilterNode: SwiftProtobuf.Message, SwiftProtobuf._Mes
   }
 }
 
+nonisolated extension ProtoKeyedItem: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".KeyedItem"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}version\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.version) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    if self.version != 0 {
+      try visitor.visitSingularUInt64Field(value: self.version, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProtoKeyedItem, rhs: ProtoKeyedItem) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.version != rhs.version {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoTrackBatch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".TrackBatch"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}signature\0\u{1}items\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.signature) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.signature.isEmpty {
+      try visitor.visitSingularStringField(value: self.signature, fieldNumber: 1)
+    }
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProtoTrackBatch, rhs: ProtoTrackBatch) -> Bool {
+    if lhs.signature != rhs.signature {return false}
+    if lhs.items != rhs.items {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension ProtoSubRefreshRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubRefreshRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0\u{1}type\0\u{1}track\0\u{1}untrack\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2644,6 +2761,9 @@ nonisolated extension ProtoSubRefreshRequest: SwiftProtobuf.Message, SwiftProtob
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.channel) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.track) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.untrack) }()
       default: break
       }
     }
@@ -2656,12 +2776,24 @@ nonisolated extension ProtoSubRefreshRequest: SwiftProtobuf.Message, SwiftProtob
     if !self.token.isEmpty {
       try visitor.visitSingularStringField(value: self.token, fieldNumber: 2)
     }
+    if self.type != 0 {
+      try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 3)
+    }
+    if !self.track.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.track, fieldNumber: 4)
+    }
+    if !self.untrack.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.untrack, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: ProtoSubRefreshRequest, rhs: ProtoSubRefreshRequest) -> Bool {
     if lhs.channel != rhs.channel {return false}
     if lhs.token != rhs.token {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.track != rhs.track {return false}
+    if lhs.untrack != rhs.untrack {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2669,7 +2801,7 @@ nonisolated extension ProtoSubRefreshRequest: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension ProtoSubRefreshResult: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubRefreshResult"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0\u{1}items\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2679,6 +2811,7 @@ nonisolated extension ProtoSubRefreshResult: SwiftProtobuf.Message, SwiftProtobu
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBoolField(value: &self.expires) }()
       case 2: try { try decoder.decodeSingularUInt32Field(value: &self.ttl) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
       default: break
       }
     }
@@ -2691,12 +2824,16 @@ nonisolated extension ProtoSubRefreshResult: SwiftProtobuf.Message, SwiftProtobu
     if self.ttl != 0 {
       try visitor.visitSingularUInt32Field(value: self.ttl, fieldNumber: 2)
     }
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: ProtoSubRefreshResult, rhs: ProtoSubRefreshResult) -> Bool {
     if lhs.expires != rhs.expires {return false}
     if lhs.ttl != rhs.ttl {return false}
+    if lhs.items != rhs.items {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -22,6 +22,8 @@ public struct GatewayConfiguration: Sendable {
   public var pictures: PictureConfiguration?
   /// Nil: the backend is asked nothing.
   public var proxies: ProxyConfiguration?
+  /// Nil: there are no shared polls.
+  public var sharedPolls: SharedPollConfiguration?
   /// Seconds since 1970, by which tokens end.
   public var wallClock: @Sendable () -> Int64 = {
     var wall = timespec()
@@ -101,6 +103,7 @@ public final class GatewayServer: Sendable {
   private let pictures: PictureService?
   private let demo: DemoService?
   private let proxies: ProxyCalls?
+  private let polls: SharedPollService?
   private let revocations: Revocations
   private let calls: GatewayCalls
   private let end: GatewayEnd
@@ -159,14 +162,14 @@ public final class GatewayServer: Sendable {
     }
     demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops, shards)
     (self.rules, self.proxies, self.calls) = (rules, proxies, calls)
-    (self.egress, self.group) = (egress, group)
+    (self.egress, self.group, self.uplink) = (egress, group, uplink)
     self.eventLoops = eventLoops
     self.shards = shards
     end = GatewayEnd(shards, on: eventLoops, logger: logger)
     mailboxes = eventLoops.indices.map {
       ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
     }
-    self.uplink = uplink
+    polls = Self.polls(configuration, proxies, logger: logger)
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     try await startUp()
   }
@@ -179,11 +182,25 @@ public final class GatewayServer: Sendable {
     if session.node.isEmpty { session.node = String(UInt64.random(in: .min ... .max), radix: 16) }
     let rules = SessionRules(
       session, namespaces: configuration.namespaces,
-      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
+      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules(),
+      trackSignatures: configuration.sharedPolls?.signatures)
     let proxies = configuration.proxies.map {
       ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
     }
     return (rules, proxies)
+  }
+
+  /// Shared polls, where they are configured and the backend can be asked.
+  private static func polls(
+    _ configuration: GatewayConfiguration, _ proxies: ProxyCalls?, logger: Logger
+  ) -> SharedPollService? {
+    guard let polls = configuration.sharedPolls, let proxies else { return nil }
+    let limits = SharedPoll.Limits(
+      trackings: polls.maximumTrackings, dataBytes: polls.dataBytes, calls: polls.maximumCalls,
+      answerBytes: configuration.session.historyBytes, graceSeconds: configuration.session.expiryGraceSeconds)
+    return SharedPollService(
+      limits, proxies: proxies, namespaces: configuration.namespaces, logger: logger,
+      clock: clock(configuration.wallClock))
   }
 
   /// The demo's answers, and its busy channel where that is configured.
@@ -202,10 +219,12 @@ public final class GatewayServer: Sendable {
   /// what a turn that it has run brings it, and the records of subscriptions.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
+    polls?.start(mailboxes)
     let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit { [coverage = configuration.coverage] in
+      try await mailbox.eventLoop.submit { [coverage = configuration.coverage, polls] in
         shard.value.inbox = mailbox
+        shard.value.polls = polls
         shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
         shard.value.coverage = coverage
         guard coverage != nil else { return }
@@ -311,6 +330,7 @@ public final class GatewayServer: Sendable {
     listener.withLockedValue { $0 }?.stopAccepting()
     await end.endSessions(within: TimeAmount(ending.deadline))
     listener.withLockedValue { $0 = nil }
+    polls?.close()
     for mailbox in mailboxes { mailbox.close() }
     await pictures?.stop()
     // Before the event loops end, for answers come back on them.

@@ -42,6 +42,12 @@ extension RefusalCause {
 
   // MARK: Signed in
 
+  static let polledKeys = RefusalCause(
+    "polled_keys",
+    "a client or a channel tracks as many keys of a shared poll as its namespace allows (poll_max_keys_per_client, poll_max_keys)"
+  )
+  static let polledTrackings = RefusalCause(
+    "polled_trackings", "all clients together track as many keys of shared polls as shared_poll.max_trackings allows")
   static let userConnections = RefusalCause(
     "user_connections", "a user has too many connections (client.max_connections_per_user)")
   static let tokenChecks = RefusalCause(

@@ -118,6 +118,27 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_proxy_breaker_state", .gauge, by: ["proxy"],
       "0: calls go through; 1: one call tries a backend that failed; 2: it is left alone."),
+    MetricDescription(
+      "fanfare_gateway_polled_channels", .gauge,
+      "Channels of shared polls of which clients of this gateway track keys, or did a moment ago."),
+    MetricDescription(
+      "fanfare_gateway_polled_keys", .gauge, "Keys of shared polls that clients of this gateway track."),
+    MetricDescription(
+      "fanfare_gateway_poll_trackings", .gauge,
+      "The same, each counted once for each subscription that tracks it: what shared_poll.max_trackings limits."),
+    MetricDescription(
+      "fanfare_gateway_poll_data_bytes", .gauge,
+      "Bytes of their newest data that are kept: what shared_poll.max_data_bytes limits."),
+    MetricDescription(
+      "fanfare_gateway_polls_total", .counter, "Calls to the backend for keys of shared polls."),
+    MetricDescription(
+      "fanfare_gateway_polls_failed_total", .counter,
+      "Of them, those that brought no usable answer."),
+    MetricDescription(
+      "fanfare_gateway_poll_asked_keys_total", .counter, "Keys that these calls asked for."),
+    MetricDescription(
+      "fanfare_gateway_poll_deliveries_total", .counter,
+      "New versions and removals of keys, once for each client that they were sent to."),
   ]
 
   private static let link = [

@@ -10,6 +10,7 @@ public struct Settings: Sendable, Equatable {
   public let client: Client
   public let token: Token
   public let proxies: Proxies
+  public let sharedPoll: SharedPoll
   /// The rules of every channel.
   public let channels: NamespaceTable
   /// Where the rules of channels were given.
@@ -47,6 +48,7 @@ public struct Settings: Sendable, Equatable {
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
     proxies = declare.section("proxies", Proxies.init)
+    sharedPoll = declare.section("shared_poll", SharedPoll.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
     channelOrigins = SettingOrigins(declare.channels, declare.layers)
     var broker = declare.section("broker", Broker.init)

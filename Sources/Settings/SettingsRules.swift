@@ -23,6 +23,7 @@ struct SettingsRules {
     rules.checkApps()
     return rules.problems + ProxyFaults.problems(settings, channels: channels) + WebhookRules.problems(settings)
       + PushRules.problems(settings) + PartitionRules.problems(settings)
+      + PollFaults.problems(settings, channels: channels)
   }
 
   private init(settings: Settings) { self.settings = settings }

@@ -22,6 +22,33 @@ public enum ChannelKind: String, Sendable, CaseIterable {
   case stream
   /// The last value of each key.
   case map
+  /// Keys of which the backend is asked what they are, once for all who track them.
+  case sharedPoll = "shared_poll"
+}
+
+/// Where the versions of a shared poll's keys come from.
+public enum PollMode: String, Sendable, CaseIterable {
+  /// The gateway's own: what differs from what was there before is new.
+  case versionless
+  /// The backend's, which rise with each change.
+  case versioned
+}
+
+/// The rules of shared polls. Plain numbers, because options of channels are copied for each publish.
+public struct PollOptions: Sendable, Equatable {
+  public var mode = PollMode.versionless
+  /// Milliseconds from one question for a key to the next.
+  public var intervalMilliseconds: Int64 = 10_000
+  /// Keys that the backend is asked for in one call.
+  public var batchSize = 1000
+  /// Keys that one subscription may track.
+  public var keysPerClient = 1000
+  /// Keys of one channel that the clients of a gateway may track together.
+  public var keysPerChannel = 100_000
+
+  public init() {}
+
+  public var isVersioned: Bool { mode == .versioned }
 }
 
 /// How well a map channel's entries are kept.
@@ -155,6 +182,7 @@ public struct ChannelOptions: Sendable, Equatable {
   public var mapClientKey = MapClientKey.given
   /// The broker writes the map's entries and nobody else: who is on the channel that this one follows.
   public var mapPresence = MapPresence.none
+  public var poll = PollOptions()
   /// The author of a publication may replace and remove it.
   public var allowEditForAuthor = false
   /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Whoever

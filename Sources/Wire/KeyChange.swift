@@ -1,4 +1,4 @@
-/// What a publication on a map channel does to one key.
+/// What a publication does to one key, of a map channel or of a shared poll.
 ///
 /// A class, so that publications of stream channels, which have none, stay small: each is copied several times on its
 /// way through the broker.
@@ -13,16 +13,23 @@ public final class KeyChange: Sendable, Equatable {
   /// What the log keeps in place of the publication's data, where the data that subscribers see may stand in no file.
   /// It goes no further than to the log, and equality leaves it out.
   public let kept: [UInt8]?
+  /// The key's version in a shared poll, which goes no further than to clients; nil on maps.
+  public let version: UInt64?
 
-  public init(key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max, kept: [UInt8]? = nil) {
+  public init(
+    key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max, kept: [UInt8]? = nil,
+    version: UInt64? = nil
+  ) {
     self.key = key
     self.removed = removed
     self.score = score
     self.expires = expires
     self.kept = kept
+    self.version = version
   }
 
   public static func == (a: KeyChange, b: KeyChange) -> Bool {
     a.key.hasSameBytes(as: b.key) && a.removed == b.removed && a.score == b.score && a.expires == b.expires
+      && a.version == b.version
   }
 }

@@ -42,6 +42,19 @@ struct MapWriteTests {
     #expect(scene.ask(.publish(.init(channel: "d:1", data: [0x31], write: MapWrite(key: "a"))))?.errorCode == 107)
   }
 
+  @Test("nobody publishes into a shared poll, services neither, for nobody would get it")
+  func sharedPoll() {
+    let scene = BrokerScene {
+      var options = ChannelOptions()
+      options.kind = .sharedPoll
+      $0.namespaces.namespaces["votes"] = options
+    }
+    scene.hello(1)
+    #expect(scene.ask(.publish(.init(channel: "votes:1", data: [0x31])))?.errorCode == 107)
+    #expect(scene.ask(.publish(.init(channel: "votes:1", data: [0x31], write: MapWrite(key: "a"))))?.errorCode == 107)
+    #expect(scene.tapped == [])
+  }
+
   @Test("a key has 1 to 255 bytes and no control characters", arguments: ["", "a\u{1}", "\u{7F}"])
   func badKeys(key: String) {
     let scene = BrokerScene.maps()

@@ -196,11 +196,11 @@ struct EverySettingTests {
     }
   }
 
-  /// Whether the channels' rules are others with this value: on a stream, or on a map, whose options say nothing of a
-  /// stream.
+  /// Whether the channels' rules are others with this value: on a stream, or on a map or a shared poll, whose options say
+  /// nothing of a stream.
   private func changesChannels(_ key: SettingKey, _ value: SettingValue) -> Bool {
     let kind = (key.path.dropLast() + ["kind"]).joined(separator: ".")
-    return [[:], [kind: "map"]].contains { (base: [String: String]) in
+    return [[:], [kind: "map"], [kind: "shared_poll"]].contains { (base: [String: String]) in
       let file = Declared.file(without: key)
       let changed = base.merging([key.name: key.text(value)]) { $1 }
       return Declared.read(file, changed).settings.channels != Declared.read(file, base).settings.channels

@@ -37,22 +37,49 @@ struct WebServerTests {
   func streams() async throws { try await run("streams") }
 
   @Test(
+    "The official centrifuge-js on a shared poll: versions rise, over kill -9 too, and what is gone or untracked ends",
+    .skipUnlessStrict(
+      .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
+  func polls() async throws {
+    // Each question finds a newer version; of the other key the backend knows nothing any more.
+    let backend = try HookReceiver { place in
+      let items = #"[{"key":"count","data":{"n":\#(place + 1)},"version":\#(place + 1)},{"key":"gone","removed":true}]"#
+      let body = #"{"result":{"items":\#(items)}}"#
+      return .raw("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)")
+    }
+    defer { backend.stop() }
+    let channel = "channel.without_namespace"
+    let off =
+      ["presence", "join_leave", "force_recovery"]
+      + ["publish", "history", "presence"].map { "allow_\($0)_for_subscriber" }
+    try await run(
+      "polls",
+      settings: [
+        "proxies.shared_poll_refresh.endpoint=\(backend.url)", "shared_poll.hmac_secret=\(Self.secret)",
+        "\(channel).kind=shared_poll", "\(channel).poll_mode=versioned", "\(channel).poll_interval=100ms",
+        "\(channel).history_size=0", "\(channel).history_ttl=0s",
+      ] + off.map { "\(channel).\($0)=false" })
+  }
+
+  @Test(
     "The JavaScript of docs/SDKS.md, with the official centrifuge-js",
     .skipUnlessStrict(
       .centrifugeJS, isThere: ProcessInfo.processInfo.environment["FANFARE_CENTRIFUGE_JS"] != nil))
   func sdks() async throws { try await run("sdks") }
 
-  private func run(_ name: String) async throws {
+  private func run(_ name: String, settings: [String] = []) async throws {
     let node = try #require(NodeProgram.executable)
     try await withTemporaryFolder { folder in
       let control = folder.appendingPathComponent("control")
       try FileManager.default.createDirectory(at: control, withIntermediateDirectories: true)
-      let restarts = try await Restarts(data: folder.appendingPathComponent("data"), control: control)
+      let restarts = try await Restarts(
+        data: folder.appendingPathComponent("data"), control: control, settings: settings)
       let script = JavaScript.folder.appendingPathComponent("server.mjs")
       let command = Command(
         node, [script.path, name],
         environment: [
           "SERVER_URL": restarts.server.endpoints.websocket, "TOKEN_SECRET": Self.secret, "CONTROL": control.path,
+          "POLL_SECRET": Self.secret,
         ])
       let outcome: Command.Outcome
       do {
@@ -78,21 +105,24 @@ struct WebServerTests {
   private final class Restarts: Sendable {
     private let data: URL
     private let control: URL
+    private let more: [String]
     private let current: Mutex<ServerProcess>
 
     var server: ServerProcess { current.withLock { $0 } }
 
-    init(data: URL, control: URL) async throws {
+    /// - Parameter settings: beside those of all scenarios.
+    init(data: URL, control: URL, settings more: [String]) async throws {
       self.data = data
       self.control = control
-      current = Mutex(try await Self.start(in: data, port: 0))
+      self.more = more
+      current = Mutex(try await Self.start(in: data, port: 0, more))
     }
 
-    private static func start(in data: URL, port: Int) async throws -> ServerProcess {
+    private static func start(in data: URL, port: Int, _ more: [String]) async throws -> ServerProcess {
       let configuration = ServerProcess.repository.appendingPathComponent("config/fanfare.json")
       return try await ServerProcess(
         in: data, configuration: String(contentsOf: configuration, encoding: .utf8),
-        arguments: (settings + ["server.port=\(port)"]).flatMap { ["--set", $0] })
+        arguments: (settings + more + ["server.port=\(port)"]).flatMap { ["--set", $0] })
     }
 
     /// Until the task is cancelled.
@@ -104,7 +134,7 @@ struct WebServerTests {
         await server.kill()
         try say("killed-\(number)")
         if await !has("start-\(number)") { break }
-        let next = try await Self.start(in: data, port: port)
+        let next = try await Self.start(in: data, port: port, more)
         current.withLock { $0 = next }
         try say("started-\(number)")
         number += 1

@@ -238,5 +238,44 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
       $0.subRefresh.channel = "c"
       $0.subRefresh.token = "t"
     },
+    .init(
+      """
+      {"id":12,"sub_refresh":{"channel":"c","type":1,"track":[{"signature":"1:2:ab","items":[{"key":"a","version":7},\
+      {"key":"b"}]},{}],"untrack":["b"]}}
+      """, 12,
+      .track(
+        with(.init()) {
+          $0.channel = "c"
+          $0.batches = [
+            with(.init()) {
+              $0.signature = "1:2:ab"
+              $0.items = [.init(key: "a", version: 7), .init(key: "b")]
+            }, .init(),
+          ]
+          $0.untracked = ["b"]
+        })
+    ) {
+      $0.subRefresh.channel = "c"
+      $0.subRefresh.type = 1
+      $0.subRefresh.track = [.init(), .init()]
+      $0.subRefresh.track[0].signature = "1:2:ab"
+      $0.subRefresh.track[0].items = [.init(), .init()]
+      $0.subRefresh.track[0].items[0].key = "a"
+      $0.subRefresh.track[0].items[0].version = 7
+      $0.subRefresh.track[0].items[1].key = "b"
+      $0.subRefresh.untrack = ["b"]
+    },
+    .init(
+      #"{"id":13,"sub_refresh":{"channel":"c","type":2,"untrack":["a","b"]}}"#, 13,
+      .untrack(channel: "c", keys: ["a", "b"])
+    ) {
+      $0.subRefresh.channel = "c"
+      $0.subRefresh.type = 2
+      $0.subRefresh.untrack = ["a", "b"]
+    },
+    .init(#"{"id":14,"sub_refresh":{"channel":"c","type":3}}"#, 14, .unknown) {
+      $0.subRefresh.channel = "c"
+      $0.subRefresh.type = 3
+    },
   ]
 }

@@ -41,6 +41,27 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
     $0.time = 1_700_000_000_000
   }
 
+  /// A key of a shared poll: with its version, and without the tags that tell other SDKs of a map's keys.
+  private static let polled = Publication(data: utf8("[1]"), change: KeyChange(key: "k", version: 7))
+
+  private static let polledJSON = #"{"data":[1],"key":"k","version":7}"#
+
+  private static let polledProtobuf = with(ProtoPublication()) {
+    $0.data = Data(utf8("[1]"))
+    $0.key = "k"
+    $0.version = 7
+  }
+
+  /// A key that the backend has no more.
+  private static let polledRemoval = Publication(data: [], change: KeyChange(key: "k", removed: true, version: 0))
+
+  private static let polledRemovalJSON = #"{"key":"k","removed":true}"#
+
+  private static let polledRemovalProtobuf = with(ProtoPublication()) {
+    $0.key = "k"
+    $0.removed = true
+  }
+
   /// A publication that writes a key of a map. The publisher's own tag `key` gives way to it.
   private static let entry = Publication(
     offset: 3, data: utf8("1"), tags: ["a": "1", "key": "other"], change: KeyChange(key: "k", score: -2))
@@ -313,6 +334,15 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.id = 11
       $0.subRefresh = .init()
     },
+    .init(
+      .subRefresh(id: 11, expires: true, ttl: 5, items: [polled, polledRemoval]),
+      #"{"id":11,"sub_refresh":{"expires":true,"ttl":5,"items":[\#(polledJSON),\#(polledRemovalJSON)]}}"#
+    ) {
+      $0.id = 11
+      $0.subRefresh.expires = true
+      $0.subRefresh.ttl = 5
+      $0.subRefresh.items = [polledProtobuf, polledRemovalProtobuf]
+    },
     .init(.error(id: 3, .permissionDenied), #"{"id":3,"error":{"code":103,"message":"permission denied"}}"#) {
       $0.id = 3
       $0.error.code = 103
@@ -330,6 +360,12 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
   ]
 
   private static let pushes: [ReplyExample] = [
+    .init(
+      .push(.publication(channel: "c", polled)), #"{"push":{"channel":"c","pub":\#(polledJSON)}}"#
+    ) {
+      $0.push.channel = "c"
+      $0.push.pub = polledProtobuf
+    },
     .init(.push(.publication(channel: "c", publication)), #"{"push":{"channel":"c","pub":\#(publicationJSON)}}"#) {
       $0.push.channel = "c"
       $0.push.pub = publicationProtobuf

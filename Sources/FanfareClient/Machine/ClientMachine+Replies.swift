@@ -26,7 +26,7 @@ extension ClientMachine {
     case (.unsubscribe, .unsubscribe): break
     // Whether the server still has the subscription is not known: the client connects anew, and begins with none.
     case (.unsubscribe, .error(_, let error)): lose(LocalCode.connectionLost.saying(error.message))
-    case (.subscriptionRefresh(let id, let session), .subRefresh(_, let expires, let ttl)):
+    case (.subscriptionRefresh(let id, let session), .subRefresh(_, let expires, let ttl, _)):
       if subscriptions[id]?.session == session { scheduleSubscriptionRefresh(id, expires: expires, ttl: ttl) }
     case (.subscriptionRefresh(let id, let session), .error(_, let error)):
       subscriptionRefreshFailed(id, session: session, error)
@@ -110,7 +110,7 @@ extension ClientReply {
     switch self {
     case .connect(let id, _), .subscribe(let id, _), .unsubscribe(let id), .publish(let id), .presence(let id, _, _),
       .presenceStats(let id, _, _), .history(let id, _), .ping(let id), .rpc(let id, _), .refresh(let id, _),
-      .subRefresh(let id, _, _), .error(let id, _):
+      .subRefresh(let id, _, _, _), .error(let id, _):
       id
     case .serverPing, .push: nil
     }

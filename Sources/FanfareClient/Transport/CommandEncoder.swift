@@ -35,7 +35,31 @@ enum CommandEncoder {
     case .subRefresh(let channel, let token):
       message.subRefresh.channel = channel
       message.subRefresh.token = token
+    case .track(let track): message.subRefresh = self.track(track)
+    case .untrack(let channel, let keys):
+      message.subRefresh.channel = channel
+      message.subRefresh.type = ClientCommand.Track.untrackType
+      message.subRefresh.untrack = keys
     }
+    return message
+  }
+
+  private static func track(_ track: ClientCommand.Track) -> ProtoSubRefreshRequest {
+    var message = ProtoSubRefreshRequest()
+    message.channel = track.channel
+    message.type = ClientCommand.Track.trackType
+    message.track = track.batches.map { batch in
+      var message = ProtoTrackBatch()
+      message.signature = batch.signature
+      message.items = batch.items.map { item in
+        var message = ProtoKeyedItem()
+        message.key = item.key
+        message.version = item.version
+        return message
+      }
+      return message
+    }
+    message.untrack = track.untracked
     return message
   }
 

@@ -16,6 +16,10 @@ enum Handover: Sendable {
   /// The frames just before this, on the same channel, are measured.
   case measured(ChannelName, HopMark)
   case lost(ChannelName)
+  /// A publication of a shared poll, for some clients of the event loop. Indirect, so that others stay small.
+  indirect case polled(PolledPush)
+  /// The versions of a shared poll begin anew for these.
+  indirect case pollRestarted(ChannelName, [PollSubscriber])
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
   /// Something to be done to connections, and to be confirmed under this number.

@@ -1,4 +1,5 @@
 import Auth
+import DequeModule
 import Metrics
 import NIOCore
 import Wire
@@ -40,6 +41,10 @@ final class Shard: SessionHost {
   private var account: RequestAccount
   /// Where the backbone hands over. Nil until the gateway is put together, and where a test does without.
   var inbox: ShardMailbox?
+  /// Shared polls; nil: there are none.
+  var polls: SharedPollService?
+  /// Publications of shared polls that some clients have still to be sent.
+  var polledPushes: Deque<PolledPush> = []
   /// The gateway's own requests, whose answers come here; set on the first event loop alone.
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
@@ -63,7 +68,7 @@ final class Shard: SessionHost {
   private var quietRequests = 0
   private var willWake = false
   /// Runs its argument when the event loop has worked off the sockets that it found ready.
-  private let atTurnsEnd: (@escaping () -> Void) -> Void
+  let atTurnsEnd: (@escaping () -> Void) -> Void
   /// After so many requests the backbone thread is woken: a long burst is begun before it is all read.
   private static let mostQuietRequests = 64
   #if MUTATIONS
@@ -337,6 +342,8 @@ final class Shard: SessionHost {
       case .measured(let channel, let mark): hub.watch(mark, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
+      case .polled(let push): self.push(push)
+      case .pollRestarted(let channel, let subscribers): restartPolls(channel, of: subscribers)
       case .sessionOrder(let id, let order):
         carryOut(order)
         confirm(id)

@@ -1,4 +1,4 @@
-/// What a client does that the backend can be asked about, as Centrifugo names it.
+/// What the backend can be asked about, as Centrifugo names it: what a client does, and keys of shared polls.
 public enum ProxyKind: String, Sendable, CaseIterable {
   case connect
   case refresh
@@ -6,6 +6,7 @@ public enum ProxyKind: String, Sendable, CaseIterable {
   case publish
   case subRefresh = "sub_refresh"
   case rpc
+  case sharedPollRefresh = "shared_poll_refresh"
 }
 
 /// Where and how the backend is asked about one kind of event.

@@ -1,6 +1,6 @@
 public import Wire
 
-/// What a session asks the backend.
+/// What a session asks the backend, or the gateway for all of its sessions.
 public enum ProxyQuestion: Sendable, Equatable {
   case connect(Connect)
   case refresh
@@ -8,6 +8,8 @@ public enum ProxyQuestion: Sendable, Equatable {
   case publish(Publish)
   case subRefresh(channel: String)
   case rpc(method: String, data: [UInt8])
+  /// For nobody in particular.
+  case sharedPoll(channel: String, [PolledKey])
 
   public struct Connect: Sendable, Equatable {
     /// The token's user, where the client brought a valid one; nil: it brought none.
@@ -30,6 +32,18 @@ public enum ProxyQuestion: Sendable, Equatable {
     public var offset: UInt64?
   }
 
+  /// A key of a shared poll.
+  public struct PolledKey: Sendable, Equatable {
+    public var key: String
+    /// The version that is known here; 0: none, and nil where the backend has no versions.
+    public var version: UInt64?
+
+    public init(key: String, version: UInt64? = nil) {
+      self.key = key
+      self.version = version
+    }
+  }
+
   public var kind: ProxyKind {
     switch self {
     case .connect: .connect
@@ -38,6 +52,7 @@ public enum ProxyQuestion: Sendable, Equatable {
     case .publish: .publish
     case .subRefresh: .subRefresh
     case .rpc: .rpc
+    case .sharedPoll: .sharedPollRefresh
     }
   }
 }
@@ -69,6 +84,7 @@ enum ProxyRequest {
   static func body(
     of question: ProxyQuestion, from asker: ProxyAsker, usesBase64: Bool, includesMeta: Bool
   ) -> [UInt8] {
+    if case .sharedPoll(let channel, let keys) = question { return body(of: keys, on: channel) }
     let isBinary = usesBase64 || !question.hasJSON(from: asker.format)
     var writer = JSONWriter(capacity: 256)
     writer.object { writer in
@@ -87,6 +103,22 @@ enum ProxyRequest {
     return writer.bytes
   }
 
+  private static func body(of keys: [ProxyQuestion.PolledKey], on channel: String) -> [UInt8] {
+    var writer = JSONWriter(capacity: 64 + 48 * keys.count)
+    writer.object { writer in
+      writer.write("channel", channel)
+      writer.list("items") { writer in
+        for key in keys {
+          writer.object { writer in
+            writer.write("key", key.key)
+            if let version = key.version { writer.write("version", version) }
+          }
+        }
+      }
+    }
+    return writer.bytes
+  }
+
   private static func write(_ question: ProxyQuestion, isBinary: Bool, to writer: inout JSONWriter) {
     switch question {
     case .connect(let connect):
@@ -97,7 +129,7 @@ enum ProxyRequest {
           for channel in connect.channels { writer.write(element: channel) }
         }
       }
-    case .refresh: break
+    case .refresh, .sharedPoll: break
     case .subscribe(let channel, _), .subRefresh(let channel): writer.write("channel", channel)
     case .publish(let publish):
       writer.write("channel", publish.channel)
@@ -120,7 +152,7 @@ extension ProxyQuestion {
     case .connect(let connect): connect.data
     case .subscribe(_, let data), .rpc(_, let data): data
     case .publish(let publish): publish.data
-    case .refresh, .subRefresh: []
+    case .refresh, .subRefresh, .sharedPoll: []
     }
   }
 
@@ -129,7 +161,7 @@ extension ProxyQuestion {
     switch self {
     case .publish(let publish): !publish.isBinary
     case .connect, .subscribe, .rpc: format == .json || payload.isEmpty || JSONSyntax.isValid(payload)
-    case .refresh, .subRefresh: true
+    case .refresh, .subRefresh, .sharedPoll: true
     }
   }
 }

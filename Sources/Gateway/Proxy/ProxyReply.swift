@@ -43,6 +43,10 @@ public struct ProxyResult: Sendable, Equatable {
   public var meta: [UInt8]?
   /// Publish: the backend wants the publication kept out of the history, which is not done here.
   public var skipsHistory = false
+  /// Shared polls: what the keys are that the backend said something of.
+  public var items: [PolledItem] = []
+  /// Shared polls: of the versions; empty: the backend has none.
+  public var epoch = ""
 
   public init() {}
 }
@@ -52,9 +56,10 @@ enum ProxyReply {
   /// Codes that a backend may give errors and ends of its own.
   static let errorCodes: ClosedRange<UInt32> = 400...1999
   static let disconnectCodes: ClosedRange<UInt16> = 4000...4999
-  /// Members of any object but of `subs`, whose number ``channelsPerReply`` limits.
+  /// Members of any object but of `subs`, whose number ``channelsPerReply`` limits; ``itemsPerReply`` limits `items`.
   private static let mostFields = 64
   private static let channelsPerReply = 10_000
+  private static let itemsPerReply = 10_000
 
   /// What keeps a reply from being one.
   struct Malformed: Error, Equatable { var why: String }
@@ -117,7 +122,22 @@ enum ProxyReply {
         try insert(try grant(try object(member.value, "subs")), for: member.key, into: &result)
       }
     }
+    result.epoch = try string("epoch", in: fields) ?? ""
+    if let items = fields["items"] {
+      guard let items = items.array, items.count <= itemsPerReply else {
+        throw Malformed(why: "items is not a list of at most \(itemsPerReply) objects")
+      }
+      for item in items { result.items.append(try self.item(try object(item, "an item"))) }
+    }
     return result
+  }
+
+  private static func item(_ fields: JSONObject) throws(Malformed) -> PolledItem {
+    guard let key = try string("key", in: fields) else { throw Malformed(why: "an item has no key") }
+    return PolledItem(
+      key: key, version: try number("version", in: fields, as: UInt64.self) ?? 0,
+      data: try bytes("data", "b64data", in: fields), removed: try flag("removed", in: fields) ?? false,
+      isJSON: try string("b64data", in: fields)?.isEmpty ?? true)
   }
 
   /// Refuses two spellings that `String` takes as one key: one channel would get the other's grant.

@@ -39,7 +39,7 @@ extension Session {
     case .unsubscribe(let channel):
       if charge(command) { unsubscribe(id, channel) }
       return
-    case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc: break
+    case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc, .track, .untrack: break
     }
     // A command without room waits rather than being refused: a client that sends a thousand at once has them all done,
     // in their order.
@@ -53,6 +53,8 @@ extension Session {
     case .history(let ask): history(id, ask)
     case .refresh(let token): refresh(id, token)
     case .subRefresh(let channel, let token): subRefresh(id, channel, token)
+    case .track(let ask): track(id, ask)
+    case .untrack(let channel, let keys): untrack(id, channel, keys)
     case .rpc(let method, let data): call(id, method, data)
     case .pong, .send, .connect, .ping, .unknown, .unsubscribe: break  // Done above.
     }
@@ -82,8 +84,9 @@ extension Session {
     case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
     case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _),
-      (.backendConnect, _), (.backendWrite, _), (.backendCall, _), (.backendRefresh, _), (.backendSubRefresh, _):
-      preconditionFailure("tag \(tag) is a token check's or the backend's: the driver mixed up its answers")
+      (.backendConnect, _), (.backendWrite, _), (.backendCall, _), (.backendRefresh, _), (.backendSubRefresh, _),
+      (.openPoll, _), (.track, _):
+      preconditionFailure("tag \(tag) is a token check's, the backend's or a poll's: the driver mixed up its answers")
     }
   }
 

@@ -32,6 +32,10 @@ extension Session {
   /// - Parameter code: why the server ends the connection; nil: it does not.
   mutating func releaseEverything(_ code: DisconnectCode?) {
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
+      if subscription.grant?.poll != nil {
+        leavePoll(channel, subscription)
+        continue
+      }
       noteEnd(of: channel, code == nil ? .gone : .disconnected, code: UInt32(code?.code ?? 0))
       out.append(.detach(channel))
       unsubscribeAtBroker(channel, member(of: subscription))

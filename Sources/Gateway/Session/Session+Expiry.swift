@@ -69,8 +69,10 @@ extension Session {
       subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
       let info = subscriptions[channel]?.grant?.info
       let isRefreshedHere = options.subRefreshProxy && claims.expiresAt != nil
+      let poll = subscriptions[channel]?.grant?.poll
       subscriptions[channel]?.grant = SessionSubscription.Grant(
-        info: info, token: claims.token, isNeeded: isRefreshedHere)
+        info: info, token: claims.token, isNeeded: isRefreshedHere || poll != nil)
+      subscriptions[channel]?.grant?.poll = poll
       if let expiry = claims.expiresAt {
         if isRefreshedHere { planRefresh(of: channel, at: expiry) }
         subscriptionExpires(at: expiry)

@@ -128,7 +128,8 @@ extension RateKind {
   fileprivate init?(_ body: ClientCommand.Body) {
     switch body {
     case .publish: self = .publications
-    case .subscribe: self = .subscribes
+    // Signatures are checked, and what is known of the keys is looked up and sent.
+    case .subscribe, .track: self = .subscribes
     case .rpc(let method, _):
       if method.utf8.starts(with: "clique.".utf8) {
         self = .cliqueCalls

@@ -10,7 +10,7 @@ extension Session {
     if options.app != nil, ask.filter?.mentions(Publication.audienceTags) == true {
       return fail(id, .badRequest.saying("the filter looks at tags that this channel does not have"))
     }
-    if ask.type != 0, let refusal = mapRefusal(ask, options) { return fail(id, refusal) }
+    if let refusal = typeRefusal(ask, options) { return fail(id, refusal) }
     if let subscription = subscriptions[channel] {
       guard case .abandoned(next: nil) = subscription.phase else { return fail(id, .alreadySubscribed) }
       subscriptions[channel]?.phase = .abandoned(next: .command(command))
@@ -43,6 +43,20 @@ extension Session {
     case .subRefresh(let id, let channel): subRefreshed(id, channel, result)
     default: break
     }
+  }
+
+  /// Why the channel is not of the type that the client asks for; nil: it is.
+  private func typeRefusal(_ ask: ClientCommand.Subscribe, _ options: ChannelOptions) -> ClientError? {
+    let pollType = ClientCommand.Subscribe.sharedPollType
+    if options.kind == .sharedPoll {
+      if ask.type != pollType {
+        return .badRequest.saying("the channel is a shared poll; subscribe to it with type \(pollType)")
+      }
+      return ask.filter == nil ? nil : .badRequest.saying("keys of a shared poll have no tags to filter by")
+    }
+    if ask.type == 0 { return nil }
+    if ask.type == pollType { return .badRequest.saying("the channel is not a shared poll") }
+    return mapRefusal(ask, options)
   }
 
   private func mapRefusal(_ ask: ClientCommand.Subscribe, _ options: ChannelOptions) -> ClientError? {
@@ -79,6 +93,7 @@ extension Session {
 
   /// Sends an allowed subscription to the broker, but spares it one that could only be rejected.
   mutating func order(_ order: SubscribeOrder) {
+    if order.isPoll { return openPoll(order) }
     if order.map == nil && order.rejectsUnrecovered && order.since == nil {
       return fail(order.id, .unrecoverablePosition)
     }
@@ -163,6 +178,10 @@ extension Session {
     because cause: CoverageEnd.Cause, code: UInt32 = 0
   ) {
     switch subscription.phase {
+    case .live where subscription.grant?.poll != nil:
+      subscriptions[channel] = nil
+      leavePoll(channel, subscription)
+      if cause != .lost { endPresenceMaps(of: channel) }
     case .live:
       subscriptions[channel] = nil
       noteEnd(of: channel, cause, code: code)
@@ -174,6 +193,11 @@ extension Session {
       subscriptions[channel] = nil
       if case .subscriptionToken(let command, _) = pending.removeValue(forKey: tag) { fail(command.id, error) }
     case .subscribing(let tag):
+      // A poll is opened here, and nobody else has to hear that it is not wanted.
+      if case .openPoll(let order)? = pending[tag] {
+        (subscriptions[channel], pending[tag]) = (nil, nil)
+        return fail(order.id, error)
+      }
       subscriptions[channel]?.phase = .abandoned(next: nil)
       // What is over is not the server's any more: the client may subscribe by itself.
       subscriptions[channel]?.traits.subtract([.serverSide, .ordered])

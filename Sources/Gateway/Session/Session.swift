@@ -143,6 +143,9 @@ public struct Session: ~Copyable {
     case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
     case .placeTokenChecked(let tag, let result): placeTokenChecked(tag, result)
     case .backendAnswered(let tag, let answer): backendAnswered(tag, answer)
+    case .pollOpened(let tag, let epoch): pollOpened(tag, epoch)
+    case .tracked(let tag, let answer): tracked(tag, answer)
+    case .pollRestarted(let channel, let number): pollRestarted(channel, number)
     case .channelLost(let channel): channelLost(channel)
     case .inputHeld(let holds): isInputHeld = holds
     case .outputFull(let full):
@@ -204,6 +207,8 @@ enum PendingOperation {
   case backendCall(id: UInt32)
   case backendRefresh
   indirect case backendSubRefresh(ChannelName)
+  indirect case openPoll(SubscribeOrder)
+  indirect case track(id: UInt32, ChannelName, expiresAt: Int64)
 }
 
 extension DisconnectCode {

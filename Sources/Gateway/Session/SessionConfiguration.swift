@@ -95,11 +95,17 @@ public final class SessionRules: Sendable {
   public let namespaces: NamespaceTable
   /// What is put to the backend.
   let proxies: ProxyRules
+  /// What keys of shared polls are signed with; nil: there are no shared polls.
+  let trackSignatures: TrackSignatures?
   /// How the name of every personal channel begins; nil where there are none.
   let personalChannelPrefix: String?
 
-  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable, proxies: ProxyRules = ProxyRules()) {
+  public init(
+    _ configuration: SessionConfiguration, namespaces: NamespaceTable, proxies: ProxyRules = ProxyRules(),
+    trackSignatures: TrackSignatures? = nil
+  ) {
     self.configuration = configuration
+    self.trackSignatures = trackSignatures
     self.namespaces = namespaces
     self.proxies = proxies
     personalChannelPrefix = configuration.personalChannelNamespace.map { $0.isEmpty ? "#" : "\($0):#" }

@@ -289,6 +289,10 @@ final class SessionDriver: ConnectionDelegate {
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
     case .askBackend(let tag, let question): askBackend(tag, question)
+    case .openPoll(let tag, let channel): feed(.pollOpened(tag: tag, epoch: host.openPoll(channel)))
+    case .track(let tag, let ask): feed(.tracked(tag: tag, host.track(ask, for: self)))
+    case .untrack(let channel, let number, let keys): host.untrack(keys, number, of: channel, for: self)
+    case .leavePoll(let channel, let number): host.leavePoll(channel, number, for: self)
     case .note(let cause): host.note(cause, from: self)
     case .signInRefused(let cause, let reason): host.signInRefused(cause, reason, user: user, self)
     case .introduced(let name, let version): software = host.softwareNumber(of: name, version)
@@ -306,7 +310,7 @@ final class SessionDriver: ConnectionDelegate {
     }
   }
 
-  private func flush() {
+  func flush() {
     guard !outbox.isEmpty, !isGone else { return }
     let replies = outbox
     outbox = []

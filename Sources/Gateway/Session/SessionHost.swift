@@ -10,6 +10,8 @@ protocol SessionTransport: Outlet {
   var packing: Packing { get }
   /// - Parameter frame: one whole plain WebSocket frame, which is wrapped as ``packing`` says.
   func send(_ frame: [UInt8])
+  /// As ``send(_:)``, for what the client has not asked for just now: a client that does not take it is closed with 3008.
+  func push(_ frame: [UInt8])
   /// Ends the connection after what was sent before. Calls the delegate's "closed" at once or later, once.
   func close(_ code: DisconnectCode)
   func pauseReading()
@@ -30,6 +32,7 @@ protocol SessionTransport: Outlet {
 
 extension SessionTransport {
   var packing: Packing { .frames }
+  func push(_ frame: [UInt8]) { send(frame) }
   var remoteAddress: String { "" }
   var forwardedHeaders: [BackendHeader] { [] }
   func signInDelay() -> Int64? { 0 }
@@ -58,6 +61,12 @@ protocol SessionHost: AnyObject {
   ///
   /// - Parameter terms: of a subscribe: what the broker does not hear of; nil: the client wants all as it comes.
   func request(_ request: BrokerRequest, tag: UInt64, terms: SubscribeTerms?, from driver: SessionDriver)
+  /// The epoch for whoever subscribes to a shared poll now; nil: this gateway has none.
+  func openPoll(_ channel: ChannelName) -> String?
+  func track(_ ask: PollTrack, for driver: SessionDriver) -> PollTracked
+  func untrack(_ keys: [String], _ number: UInt64, of channel: ChannelName, for driver: SessionDriver)
+  /// The driver's subscription under this number is over: it tracks nothing more.
+  func leavePoll(_ channel: ChannelName, _ number: UInt64, for driver: SessionDriver)
   /// A whole message of a client has come, whose commands follow.
   func frameRead()
   /// A command is put to the backend.
@@ -133,6 +142,13 @@ extension SessionHost {
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
   func closed(_ driver: SessionDriver) {}
+}
+
+extension SessionHost {
+  func openPoll(_ channel: ChannelName) -> String? { nil }
+  func track(_ ask: PollTrack, for driver: SessionDriver) -> PollTracked { .refused(.notAvailable, .polledTrackings) }
+  func untrack(_ keys: [String], _ number: UInt64, of channel: ChannelName, for driver: SessionDriver) {}
+  func leavePoll(_ channel: ChannelName, _ number: UInt64, for driver: SessionDriver) {}
 }
 
 extension SessionHost {

@@ -51,6 +51,8 @@ struct SessionSubscription {
     var refreshAt = Int64.max
     /// Under which tag it was asked last.
     var refreshTag: UInt64 = 0
+    /// Where the channel is a shared poll.
+    var poll: PollTie?
 
     /// - Parameter isNeeded: there is something to say of the subscription even where neither is given.
     init?(info: [UInt8]?, token: TokenIdentity?, isNeeded: Bool = false) {
@@ -128,6 +130,8 @@ struct SubscribeOrder {
   /// Milliseconds that the client is told to leave between its publications; 0: none.
   var publishDebounce: UInt32
   var isApps: Bool
+  /// The channel is a shared poll, of which the broker knows nothing.
+  var isPoll: Bool
   /// The server asks the backend before the subscription expires, and the client has nothing to refresh.
   var isRefreshedHere: Bool
 
@@ -156,6 +160,7 @@ struct SubscribeOrder {
     hasDelta =
       ask.takesPatches && options.allowsDelta && maker == .client && ask.filter == nil && ask.type == 0
     isApps = options.app != nil
+    isPoll = options.kind == .sharedPoll && maker == .client
     isRefreshedHere = options.subRefreshProxy && maker == .client && expiresAt != nil
     map = holdsMap ? MapRead(ask) : nil
     type = ask.type
@@ -184,6 +189,11 @@ struct SubscribeOrder {
     var traits: SessionSubscription.Traits = []
     if maker != .client { traits.insert(.serverSide) }
     if maker == .service { traits.insert(.ordered) }
+    if isPoll {
+      return SessionSubscription(
+        phase: phase, grant: SessionSubscription.Grant(info: grant.info, token: token, isNeeded: true),
+        expiresAt: expiresAt ?? Int64.max)
+    }
     if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
     return SessionSubscription(

@@ -96,6 +96,15 @@ final class Connection: Outlet, SessionTransport {
     sendWrapped(packing == .frames ? frame : packing.pack(frame, format))
   }
 
+  /// Sends one whole plain frame that the client has not asked for just now. Where more such bytes wait than may, its
+  /// reader is too slow.
+  func push(_ frame: [UInt8]) {
+    guard phase == .open else { return }
+    let bytes = packing == .frames ? frame : packing.pack(frame, format)
+    if unaskedBytes > 0, bytes.count > listener.configuration.queueLimitBytes - unaskedBytes { return closeSlow() }
+    unsafe bytes.withUnsafeBytes { unsafe transmit($0) }
+  }
+
   /// Sends bytes that are as they are to go out.
   private func sendWrapped(_ frame: [UInt8]) {
     guard phase == .open else { return }

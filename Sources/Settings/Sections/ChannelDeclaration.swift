@@ -38,6 +38,9 @@ struct ChannelDeclaration {
     let stream = options
     map(&declare)
     if options.kind == .map { settleMap() } else { options = stream }
+    let unpolled = options
+    poll(&declare)
+    if options.kind != .sharedPoll { options = unpolled }
     bound(&declare)
   }
 
@@ -181,7 +184,10 @@ struct ChannelDeclaration {
       )
     }
     set(\.kind) {
-      declare.choice("kind", $0, "stream: publications one after another; map: the last value of each key.")
+      declare.choice(
+        "kind", $0,
+        "stream: publications one after another; map: the last value of each key; shared_poll: keys of which your backend is asked what they are, once for all clients that track them (proxies.shared_poll_refresh)."
+      )
     }
   }
 
@@ -220,6 +226,34 @@ struct ChannelDeclaration {
         "map_presence", $0,
         "clients or users: who is on the channel named after the namespace, clients:chat:42 for chat:42, as a map by client id or user id; goes with follows_channel. none: a map that is written to."
       )
+    }
+  }
+
+  private mutating func poll(_ declare: inout SettingDeclarations) {
+    set(\.poll.mode) {
+      declare.choice(
+        "poll_mode", $0,
+        "versionless: data that differs from what was there before is new; versioned: your backend gives each key a version that rises with each change."
+      )
+    }
+    set(\.poll.intervalMilliseconds) {
+      declare.milliseconds(
+        "poll_interval", $0, in: .milliseconds(100) ... .hours(24),
+        "Time from one question for a key of a shared poll to the next.")
+    }
+    set(\.poll.batchSize) {
+      declare.integer(
+        "poll_batch_size", $0, in: 1...10_000,
+        "Keys in one call; what your backend answers has to fit into proxies.max_reply_bytes.")
+    }
+    set(\.poll.keysPerClient) {
+      declare.integer(
+        "poll_max_keys_per_client", $0, in: 1...100_000, "Keys that one subscription may track; more: error 106.")
+    }
+    set(\.poll.keysPerChannel) {
+      declare.integer(
+        "poll_max_keys", $0, in: 1...10_000_000,
+        "Keys of one channel that all clients of a gateway may track together; more: error 106.")
     }
   }
 

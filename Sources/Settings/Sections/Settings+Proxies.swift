@@ -12,7 +12,8 @@ extension Settings {
       /// Empty: the backend is not asked about it.
       @Setting public var endpoint: String
       @Setting public var timeout: Duration
-      @Setting public var httpHeaders: [String]
+      /// Nil: no client is behind it.
+      public let httpHeaders: Setting<[String]>?
       /// Each a name, a colon and a value.
       @Setting public var staticHTTPHeaders: [String]
       /// Nil: without the backend there is nothing to go by.
@@ -22,24 +23,32 @@ extension Settings {
       @Setting public var maxCalls: Int
       @Setting public var breakerFailures: Int
       @Setting public var breakerOpenTime: Duration
-      @Setting public var includeConnectionMeta: Bool
-      @Setting public var binaryEncoding: Bool
+      /// Nil: no client is behind it.
+      public let includeConnectionMeta: Setting<Bool>?
+      /// Nil: it has no payload.
+      public let binaryEncoding: Setting<Bool>?
 
       public var isOn: Bool { !endpoint.isEmpty }
 
       /// - Parameters:
       ///   - event: what the backend is asked, in a sentence that goes on with "; empty: …".
       ///   - fallback: what `token` means; nil: it means nothing.
-      init(_ declare: inout SettingDeclarations, _ event: String, fallback: String?, isConnect: Bool = false) {
+      ///   - isOfClient: some client is behind each call.
+      init(
+        _ declare: inout SettingDeclarations, _ event: String, fallback: String?, isConnect: Bool = false,
+        isOfClient: Bool = true
+      ) {
         _endpoint = declare.text(
           "endpoint", "", "Address of the backend that is asked \(event); empty: it is not asked.",
           rule: ProxyFaults.ofEndpoint)
         _timeout = declare.duration(
           "timeout", .seconds(1), in: .milliseconds(10) ... .minutes(1),
           "Time for a call, until its reply has come whole.")
-        _httpHeaders = declare.list(
-          "http_headers", "Headers of the client's request that are passed on, for example [\"Cookie\"].",
-          rule: HeaderLine.fault(ofName:))
+        httpHeaders =
+          isOfClient
+          ? declare.list(
+            "http_headers", "Headers of the client's request that are passed on, for example [\"Cookie\"].",
+            rule: HeaderLine.fault(ofName:)) : nil
         _staticHTTPHeaders = declare.list(
           "static_http_headers", "Headers of each call, for example [\"Authorization: Bearer abc\"].", isSecret: true,
           rule: HeaderLine.fault(of:))
@@ -61,10 +70,14 @@ extension Settings {
         _breakerOpenTime = declare.duration(
           "breaker_open_time", .seconds(5), in: .milliseconds(100) ... .minutes(10),
           "Time for which the backend is left alone, before one call tries it.")
-        _includeConnectionMeta = declare.flag(
-          "include_connection_meta", false, "Send along what the token or the backend attached to the connection.")
-        _binaryEncoding = declare.flag(
-          "binary_encoding", false, "Send payloads as base64 in b64data, whatever they are.")
+        includeConnectionMeta =
+          isOfClient
+          ? declare.flag(
+            "include_connection_meta", false, "Send along what the token or the backend attached to the connection.")
+          : nil
+        binaryEncoding =
+          isOfClient
+          ? declare.flag("binary_encoding", false, "Send payloads as base64 in b64data, whatever they are.") : nil
       }
     }
 
@@ -74,6 +87,7 @@ extension Settings {
     public let publish: Proxy
     public let subRefresh: Proxy
     public let rpc: Proxy
+    public let sharedPollRefresh: Proxy
     @Setting public var maxConnections: Int
     @Setting public var maxCallsPerClient: Int
     @Setting public var maxReplyBytes: Int
@@ -109,8 +123,13 @@ extension Settings {
       rpc = declare.section("rpc") {
         Proxy(&$0, "to answer remote procedure calls that are not the server's own", fallback: nil)
       }
+      sharedPollRefresh = declare.section("shared_poll_refresh") {
+        Proxy(
+          &$0, "what the keys are that clients track, in namespaces whose kind is shared_poll", fallback: nil,
+          isOfClient: false)
+      }
       _maxConnections = declare.integer(
-        "max_connections", 64, in: 1...10_000, "Connections to the backend of each of the six; further calls wait.")
+        "max_connections", 64, in: 1...10_000, "Connections to the backend of each of the seven; further calls wait.")
       _maxCallsPerClient = declare.integer(
         "max_calls_per_client", 16, in: 1...1000, "Calls of one client that are under way; what it sends is read later."
       )
@@ -123,6 +142,6 @@ extension Settings {
         "PEM file with the authorities that the backend's certificate must come from; empty: the system's.")
     }
 
-    public var all: [Proxy] { [connect, refresh, subscribe, publish, subRefresh, rpc] }
+    public var all: [Proxy] { [connect, refresh, subscribe, publish, subRefresh, rpc, sharedPollRefresh] }
   }
 }

@@ -50,7 +50,7 @@ extension ClientCommand.Subscribe {
   }
 
   /// The kind of channel that the client expects: 0 for a stream, 1 for a map, 2 and 3 for presence as a map, by client
-  /// and by user.
+  /// and by user, 4 for a shared poll.
   public var type: Int32 {
     get { rare?.values.type ?? 0 }
     set { values.type = newValue }

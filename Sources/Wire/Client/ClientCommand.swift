@@ -27,6 +27,10 @@ public struct ClientCommand: Sendable, Equatable {
     case rpc(method: String, data: [UInt8])
     case refresh(token: String)
     case subRefresh(channel: String, token: String)
+    /// A sub_refresh of type 1: keys of a shared poll that the client wants to hear of.
+    case track(Track)
+    /// A sub_refresh of type 2: keys that it wants to hear of no more.
+    case untrack(channel: String, keys: [String])
     /// A command with an id and none of the known requests: error 104.
     case unknown
   }
@@ -71,6 +75,32 @@ public struct ClientCommand: Sendable, Equatable {
     /// Set where a key of a map channel is to be written or removed.
     public var map: MapWrite?
     public init() {}
+  }
+
+  public struct Track: Sendable, Equatable {
+    public var channel = ""
+    public var batches: [TrackBatch] = []
+    /// Keys to untrack in the same step: those of a batch whose signature is for more keys than are still wanted.
+    public var untracked: [String] = []
+    public init() {}
+  }
+
+  /// All keys that one signature is for, in the order in which they were signed.
+  public struct TrackBatch: Sendable, Equatable {
+    public var signature = ""
+    public var items: [TrackedItem] = []
+    public init() {}
+  }
+
+  public struct TrackedItem: Sendable, Equatable {
+    public var key = ""
+    /// The version that the client has; 0: it has none.
+    public var version: UInt64 = 0
+
+    public init(key: String = "", version: UInt64 = 0) {
+      self.key = key
+      self.version = version
+    }
   }
 
   public struct History: Sendable, Equatable {

@@ -12,7 +12,8 @@ public enum ClientReply: Sendable, Equatable {
   case ping(id: UInt32)
   case rpc(id: UInt32, data: [UInt8])
   case refresh(id: UInt32, RefreshResult)
-  case subRefresh(id: UInt32, expires: Bool, ttl: UInt32)
+  /// - items: of a shared poll: what the client tracks now and has an older version of.
+  case subRefresh(id: UInt32, expires: Bool, ttl: UInt32, items: [Publication] = [])
   case error(id: UInt32, ClientError)
   /// The server's ping: `{}`, in Protobuf a reply of length 0.
   case serverPing

@@ -46,8 +46,7 @@ enum JSONCommandDecoder {
     case "send": try seen.read(9, key, &cursor, fields).map { .send(data: $0.data) }
     case "rpc": try seen.read(10, key, &cursor, fields).map { .rpc(method: $0.method, data: $0.data) }
     case "refresh": try seen.read(11, key, &cursor, fields).map { .refresh(token: $0.token) }
-    case "sub_refresh":
-      try seen.read(12, key, &cursor, fields).map { .subRefresh(channel: $0.channel, token: $0.token) }
+    case "sub_refresh": try seen.read(12, key, &cursor, subRefresh)
     default: nil
     }
   }
@@ -168,6 +167,63 @@ enum JSONCommandDecoder {
     return publish
   }
 
+  private static func subRefresh(
+    _ cursor: inout JSONCursor, _: String
+  ) throws(MalformedInput) -> ClientCommand.Body {
+    var (channel, token, type): (String, String, Int32) = ("", "", 0)
+    var (track, untrack): ([ClientCommand.TrackBatch], [String]) = ([], [])
+    try object(&cursor) { (key, seen, cursor) throws(MalformedInput) in
+      switch key {
+      case "channel": channel = try seen.read(0, key, &cursor, string) ?? ""
+      case "token": token = try seen.read(1, key, &cursor, string) ?? ""
+      case "type": type = try seen.read(2, key, &cursor, limit) ?? 0
+      case "track": track = try seen.read(3, key, &cursor, batches) ?? []
+      case "untrack": untrack = try seen.read(4, key, &cursor, strings) ?? []
+      default: return false
+      }
+      return true
+    }
+    return .ofSubRefresh(type: type, channel: channel, token: token, track: track, untrack: untrack)
+  }
+
+  private static func batches(
+    _ cursor: inout JSONCursor, _ key: String
+  ) throws(MalformedInput) -> [ClientCommand.TrackBatch] { try list(&cursor, key, batch) }
+
+  private static func batch(
+    _ cursor: inout JSONCursor, _: String
+  ) throws(MalformedInput) -> ClientCommand.TrackBatch {
+    var batch = ClientCommand.TrackBatch()
+    try object(&cursor) { (key, seen, cursor) throws(MalformedInput) in
+      switch key {
+      case "signature": batch.signature = try seen.read(0, key, &cursor, string) ?? ""
+      case "items": batch.items = try seen.read(1, key, &cursor, items) ?? []
+      default: return false
+      }
+      return true
+    }
+    return batch
+  }
+
+  private static func items(
+    _ cursor: inout JSONCursor, _ key: String
+  ) throws(MalformedInput) -> [ClientCommand.TrackedItem] { try list(&cursor, key, item) }
+
+  private static func item(
+    _ cursor: inout JSONCursor, _: String
+  ) throws(MalformedInput) -> ClientCommand.TrackedItem {
+    var item = ClientCommand.TrackedItem()
+    try object(&cursor) { (key, seen, cursor) throws(MalformedInput) in
+      switch key {
+      case "key": item.key = try seen.read(0, key, &cursor, string) ?? ""
+      case "version": item.version = try seen.read(1, key, &cursor, offset) ?? 0
+      default: return false
+      }
+      return true
+    }
+    return item
+  }
+
   private static func history(
     _ cursor: inout JSONCursor, _: String
   ) throws(MalformedInput) -> ClientCommand.History {
@@ -232,6 +288,28 @@ enum JSONCommandDecoder {
       if cursor.consume(UInt8(ascii: "}")) { return }
       try cursor.expect(UInt8(ascii: ","), "a comma or a closing brace")
     }
+  }
+
+  /// Reads a list, each element of it as the value of its key would be read.
+  private static func list<Element>(
+    _ cursor: inout JSONCursor, _ key: String,
+    _ element: (inout JSONCursor, String) throws(MalformedInput) -> Element
+  ) throws(MalformedInput) -> [Element] {
+    var elements: [Element] = []
+    guard cursor.consume(UInt8(ascii: "[")) else { throw MalformedInput("\"\(key)\" must be a list") }
+    cursor.skipWhitespace()
+    if cursor.consume(UInt8(ascii: "]")) { return elements }
+    while true {
+      cursor.skipWhitespace()
+      elements.append(try element(&cursor, key))
+      cursor.skipWhitespace()
+      if cursor.consume(UInt8(ascii: "]")) { return elements }
+      try cursor.expect(UInt8(ascii: ","), "a comma or a closing bracket")
+    }
+  }
+
+  private static func strings(_ cursor: inout JSONCursor, _ key: String) throws(MalformedInput) -> [String] {
+    try list(&cursor, key, string)
   }
 
   private static func isNull(_ cursor: inout JSONCursor) throws(MalformedInput) -> Bool {

@@ -56,9 +56,12 @@ enum JSONReplyEncoder {
         if !result.version.isEmpty { writer.write("version", result.version) }
         expiry(result.expires, result.ttl, &writer)
       }
-    case .subRefresh(let id, let expires, let ttl):
+    case .subRefresh(let id, let expires, let ttl, let items):
       writer.write("id", id)
-      writer.object("sub_refresh") { expiry(expires, ttl, &$0) }
+      writer.object("sub_refresh") { writer in
+        expiry(expires, ttl, &writer)
+        write("items", items, .value, &writer)
+      }
     case .error(let id, let error):
       writer.write("id", id)
       writer.object("error") { writer in

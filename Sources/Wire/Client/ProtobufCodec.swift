@@ -82,7 +82,7 @@ enum ProtobufCommandDecoder {
     if command.hasRpc { bodies.append(.rpc(method: command.rpc.method, data: Array(command.rpc.data))) }
     if command.hasRefresh { bodies.append(.refresh(token: command.refresh.token)) }
     if command.hasSubRefresh {
-      bodies.append(.subRefresh(channel: command.subRefresh.channel, token: command.subRefresh.token))
+      bodies.append(subRefresh(command.subRefresh))
     }
     if bodies.count > 1 {
       throw MalformedInput("more than one request in a command; send one command for each")
@@ -141,6 +141,17 @@ enum ProtobufCommandDecoder {
     if !request.idempotencyKey.isEmpty { publish.idempotencyKey = request.idempotencyKey }
     publish.setMap(type: request.type, key: request.key, removed: request.removed, score: request.score)
     return publish
+  }
+
+  private static func subRefresh(_ request: ProtoSubRefreshRequest) -> ClientCommand.Body {
+    let batches = request.track.map { message in
+      var batch = ClientCommand.TrackBatch()
+      batch.signature = message.signature
+      batch.items = message.items.map { .init(key: $0.key, version: $0.version) }
+      return batch
+    }
+    return .ofSubRefresh(
+      type: request.type, channel: request.channel, token: request.token, track: batches, untrack: request.untrack)
   }
 
   private static func history(_ request: ProtoHistoryRequest) -> ClientCommand.History {
@@ -202,10 +213,11 @@ enum ProtobufReplyEncoder {
       message.refresh.version = result.version
       message.refresh.expires = result.expires
       message.refresh.ttl = result.ttl
-    case .subRefresh(let id, let expires, let ttl):
+    case .subRefresh(let id, let expires, let ttl, let items):
       message.id = id
       message.subRefresh.expires = expires
       message.subRefresh.ttl = ttl
+      message.subRefresh.items = items.map(publication)
     case .error(let id, let error):
       message.id = id
       message.error.code = error.code
@@ -267,6 +279,7 @@ enum ProtobufReplyEncoder {
       message.key = change.key
       message.removed = change.removed
       message.score = change.score
+      message.version = change.version ?? 0
     }
     return message
   }

@@ -214,12 +214,13 @@ extension JSONWriter {
     needsComma = comma.isDue
   }
 
-  /// What a publication of a map channel does to its key.
+  /// What a publication of a map channel or a shared poll does to its key.
   private mutating func write(_ change: KeyChange?) {
     guard let change else { return }
     if !change.key.isEmpty { write("key", change.key) }
     if change.removed { write("removed", true) }
     if change.score != 0 { write("score", change.score) }
+    if let version = change.version, version > 0 { write("version", version) }
   }
 
   public mutating func write(_ info: ClientInfo) {
@@ -234,9 +235,9 @@ extension JSONWriter {
 
 extension Publication {
   /// The tags as clients get them: on a map channel with what the publication does to its key, for clients that know
-  /// nothing of maps.
+  /// nothing of maps. Nobody subscribes to a shared poll but who knows what it is.
   var visibleTags: [String: String] {
-    guard let change else { return tags }
+    guard let change, change.version == nil else { return tags }
     var tags = tags
     tags[TagFilter.keyTag] = change.key
     tags["removed"] = change.removed ? "true" : nil

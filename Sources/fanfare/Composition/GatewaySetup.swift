@@ -16,6 +16,7 @@ enum GatewaySetup {
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
     configuration.pictures = try AppSetup.pictures(settings)
     configuration.proxies = try ProxySetup.configuration(for: settings)
+    configuration.sharedPolls = try SharedPollSetup.configuration(for: settings)
     let origins = settings.channelOrigins
     configuration.partitions = settings.cluster.partitions
     configuration.settingOrigin = { origins.origin(of: $0) }

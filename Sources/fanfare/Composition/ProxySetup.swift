@@ -10,6 +10,7 @@ enum ProxySetup {
     for (kind, proxy) in [
       (ProxyKind.connect, proxies.connect), (.refresh, proxies.refresh), (.subscribe, proxies.subscribe),
       (.publish, proxies.publish), (.subRefresh, proxies.subRefresh), (.rpc, proxies.rpc),
+      (.sharedPollRefresh, proxies.sharedPollRefresh),
     ] where proxy.isOn { endpoints[kind] = endpoint(proxy) }
     guard !endpoints.isEmpty else { return nil }
     return ProxyConfiguration(
@@ -23,11 +24,12 @@ enum ProxySetup {
     let headers = proxy.staticHTTPHeaders.compactMap { HeaderLine($0) }
     return ProxyEndpoint(
       url: proxy.endpoint, timeoutMilliseconds: Int(clamping: proxy.timeout.milliseconds),
-      forwardedHeaders: proxy.httpHeaders.map { $0.lowercased() },
+      forwardedHeaders: (proxy.httpHeaders?.wrappedValue ?? []).map { $0.lowercased() },
       staticHeaders: headers.map { BackendHeader(name: $0.name, value: $0.value) },
       onFailure: proxy.onFailure?.wrappedValue == .token ? .token : .refuse, maximumCalls: proxy.maxCalls,
       breaker: .init(failures: proxy.breakerFailures, openMilliseconds: proxy.breakerOpenTime.milliseconds),
-      usesBase64: proxy.binaryEncoding, includesMeta: proxy.includeConnectionMeta,
+      usesBase64: proxy.binaryEncoding?.wrappedValue ?? false,
+      includesMeta: proxy.includeConnectionMeta?.wrappedValue ?? false,
       asksWithToken: proxy.withToken?.wrappedValue ?? false)
   }
 }

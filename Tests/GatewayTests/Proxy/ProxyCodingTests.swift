@@ -92,6 +92,16 @@ struct ProxyCodingTests {
     #expect(body(.publish(removal)).hasSuffix(#""channel":"c","key":"k","removed":true,"data":null}"#))
   }
 
+  @Test("a question for keys says which, and with versions where there are some, and nothing of any client")
+  func polls() {
+    #expect(
+      body(.sharedPoll(channel: "c\"", [.init(key: "a\n"), .init(key: "b")]))
+        == #"{"channel":"c\"","items":[{"key":"a\n"},{"key":"b"}]}"#)
+    #expect(
+      body(.sharedPoll(channel: "c", [.init(key: "a", version: 0), .init(key: "b", version: .max)]), meta: "{}")
+        == #"{"channel":"c","items":[{"key":"a","version":0},{"key":"b","version":18446744073709551615}]}"#)
+  }
+
   // MARK: Replies
 
   @Test("replies as Centrifugo documents them are understood")
@@ -126,6 +136,22 @@ struct ProxyCodingTests {
     #expect(result.meta == Array(#"{"m":1}"#.utf8))
   }
 
+  @Test("what the backend says of keys is read, with and without data, and the epoch")
+  func items() throws {
+    let result = try result(
+      #"""
+      {"result":{"epoch":"e","items":[{"key":"a","data":{"n":
+      1},"version":7,"prev_data":0},{"key":"b","version":2},{"key":"c","removed":true},{"key":"d","b64data":"/wA="}]}}
+      """#)
+    #expect(result.epoch == "e")
+    #expect(
+      result.items == [
+        PolledItem(key: "a", version: 7, data: Array(#"{"n": 1}"#.utf8)), PolledItem(key: "b", version: 2),
+        PolledItem(key: "c", removed: true), PolledItem(key: "d", data: [0xFF, 0], isJSON: false),
+      ])
+    #expect(try self.result(#"{"result":{}}"#).items.isEmpty)
+  }
+
   @Test(
     "a reply that is none counts as a failure",
     arguments: [
@@ -134,6 +160,8 @@ struct ProxyCodingTests {
       #"{"result":{"b64info":"/wA="}}"#, #"{"result":{"channels":[1]}}"#, #"{"result":{"subs":{"a":1}}}"#,
       #"{"result":{},"result":{}}"#, #"{"error":{"message":"no code"}}"#, #"{"error":{"code":399}}"#,
       #"{"error":{"code":2000}}"#, #"{"disconnect":{"code":3999}}"#, #"{"disconnect":{"code":5000}}"#,
+      #"{"result":{"items":{}}}"#, #"{"result":{"items":[{"data":1}]}}"#, #"{"result":{"items":[{"key":1}]}}"#,
+      #"{"result":{"items":[{"key":"a","version":-1}]}}"#, #"{"result":{"items":[1]}}"#, #"{"result":{"epoch":1}}"#,
       #"{"disconnect":{"code":70000}}"#, #"{"result":{}} x"#,
     ])
   func malformed(_ text: String) { #expect(reply(text) == .failed(.failed)) }

@@ -19,7 +19,7 @@ struct SessionBench {
 
   init(
     _ options: ChannelOptions = .open, namespaces: [String: ChannelOptions] = [:], apps: [String] = [],
-    format: WireFormat = .json, proxies: ProxyRules = ProxyRules(),
+    format: WireFormat = .json, proxies: ProxyRules = ProxyRules(), trackSignatures: TrackSignatures? = nil,
     configure: (inout SessionConfiguration) -> Void = { _ in }
   ) {
     var configuration = SessionConfiguration()
@@ -30,7 +30,8 @@ struct SessionBench {
     for app in apps { table.add([:], of: app) }
     held = Held(
       Session(
-        rules: SessionRules(configuration, namespaces: table, proxies: proxies),
+        rules: SessionRules(
+          configuration, namespaces: table, proxies: proxies, trackSignatures: trackSignatures),
         identity: .init(client: "c1", session: "s1"),
         format: format, firstPingDelayMilliseconds: 10_000))
     feed(.opened)
@@ -40,9 +41,11 @@ struct SessionBench {
   static func live(
     _ options: ChannelOptions = .open, user: String = "u", namespaces: [String: ChannelOptions] = [:],
     apps: [String] = [], format: WireFormat = .json, expiresAt: Int64? = nil, proxies: ProxyRules = ProxyRules(),
-    configure: (inout SessionConfiguration) -> Void = { _ in }
+    trackSignatures: TrackSignatures? = nil, configure: (inout SessionConfiguration) -> Void = { _ in }
   ) -> SessionBench {
-    var bench = SessionBench(options, namespaces: namespaces, apps: apps, format: format, proxies: proxies) {
+    var bench = SessionBench(
+      options, namespaces: namespaces, apps: apps, format: format, proxies: proxies, trackSignatures: trackSignatures
+    ) {
       $0.allowAnonymous = true
       configure(&$0)
     }

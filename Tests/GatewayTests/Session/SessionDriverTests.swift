@@ -393,6 +393,20 @@ final class RecordingHost: SessionHost {
     }
   }
 
+  /// Nil: there are no shared polls.
+  var pollEpoch: String?
+  func openPoll(_ channel: ChannelName) -> String? { pollEpoch }
+  func track(_ ask: PollTrack, for driver: SessionDriver) -> PollTracked {
+    log.append("track \(ask.items.map(\.key)) of \(ask.number) after \(transport?.frames.count ?? 0) frames")
+    return .tracked([])
+  }
+  func untrack(_ keys: [String], _ number: UInt64, of channel: ChannelName, for driver: SessionDriver) {
+    log.append("untrack \(keys) of \(number)")
+  }
+  func leavePoll(_ channel: ChannelName, _ number: UInt64, for driver: SessionDriver) {
+    log.append("leave \(channel) of \(number)")
+  }
+
   func openAccount(of user: String) -> AccountOpening {
     guard let accounts else { return .none }
     return accounts.open(user).map { .opened($0) } ?? .full

@@ -1,7 +1,7 @@
 // Runs a scenario against a real server: node server.mjs SCENARIO. Tests/WebTests/WebServerTests.swift starts the server
 // with the configuration that it comes with, and restarts it (kill -9) where a scenario asks for it by a file.
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { EventSource } from "./eventsource.mjs";
 import { eventually } from "./support.mjs";
 import { WebSocket } from "./websocket.mjs";
 
-const { SERVER_URL, TOKEN_SECRET, CONTROL } = process.env;
+const { SERVER_URL, TOKEN_SECRET, CONTROL, POLL_SECRET } = process.env;
 const address = (path) => new URL(path, SERVER_URL.replace(/^ws/, "http"));
 const module = await served();
 const { Fanfare, codes, filter } = module;
@@ -33,6 +33,14 @@ function token(user, claims = {}) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ sub: user, exp: Math.floor(Date.now() / 1000) + 3600, ...claims })}`;
   return `${text}.${createHmac("sha256", TOKEN_SECRET).update(text).digest("base64url")}`;
+}
+
+/** What a backend signs: the keys that a user may track. */
+function pollSignature(user, channel, keys) {
+  const now = Math.floor(Date.now() / 1000);
+  const hash = createHash("sha256").update(keys.join("\0")).digest("hex");
+  const text = [now, now + 600, user, channel, hash].join("\0");
+  return `${now}:${now + 600}:${createHmac("sha256", POLL_SECRET).update(text).digest("hex")}`;
 }
 
 /** A picture of so many grey pixels a side, and a text that says where it was taken. */
@@ -269,6 +277,47 @@ const scenarios = {
       assert.deepEqual(hersSeen.map(([offset]) => offset), Array.from({ length: 32 }, (_, index) => index + 1));
     } finally {
       for (const { client } of clients) client.disconnect();
+    }
+  },
+
+  /** The official centrifuge-js on a shared poll, whose backend gives `count` another version with each question, and has no
+   * `gone` at all. */
+  async polls() {
+    const { Centrifuge } = createRequire(import.meta.url)(process.env.FANFARE_CENTRIFUGE_JS);
+    const devices = ["ada", "bob"].map((user) => {
+      const client = new Centrifuge(SERVER_URL, { websocket: WebSocket, token: token(user), timeout: 60_000 });
+      const votes = client.newSharedPollSubscription("votes", {
+        getSignature: async ({ keys }) => ({ keys, signature: pollSignature(user, "votes", keys) }),
+      });
+      const [seen, gone, errors] = [[], [], []];
+      votes.on("update", ({ key, data, version, removed }) => { if (removed) gone.push(key); else seen.push([version, data.n]); });
+      votes.on("error", (error) => errors.push(error));
+      votes.track(user === "ada" ? ["count", "gone"] : ["count"]);
+      votes.subscribe();
+      client.connect();
+      return { client, votes, seen, gone, errors };
+    });
+    const [ada, bob] = devices;
+    try {
+      await soon(() => devices.every(({ seen }) => seen.length >= 3), "three versions for each");
+      await soon(() => ada.gone.length === 1, "what is gone");
+      assert.deepEqual([...ada.votes.trackedKeys()], ["count"]);
+      await restart();
+      const before = devices.map(({ seen }) => seen.length);
+      await soon(() => devices.every(({ seen }, place) => seen.length >= before[place] + 3), "three more after the server came back");
+      for (const { seen, errors } of devices) {
+        for (const [place, [version, n]] of seen.entries()) {
+          assert.equal(version, n);
+          assert.ok(place === 0 || version > seen[place - 1][0], `${seen}`);
+        }
+        assert.deepEqual(errors, []);
+      }
+      bob.votes.untrack(["count"]);
+      const [hers, his] = [ada.seen.length, bob.seen.length];
+      await soon(() => ada.seen.length >= hers + 3, "three more for who still tracks it");
+      assert.equal(bob.seen.length, his);
+    } finally {
+      for (const { client } of devices) client.disconnect();
     }
   },
 
