@@ -17,6 +17,7 @@ import TLS
 final class Listener: Sendable {
   private let context: ListenerContext
   private let thread: AcceptThread
+  private let arrivals: [Arrivals]
 
   /// Opens the port and accepts from now on.
   ///
@@ -36,10 +37,10 @@ final class Listener: Sendable {
     let socket = try ListeningSocket(
       host: configuration.host, port: configuration.port, backlog: configuration.backlog)
     let turns = RoundRobin(count: eventLoops.count)
-    let thread = try AcceptThread(socket: socket, context: context) { descriptor, slot in
-      let index = turns.next()
-      Self.open(descriptor, slot, on: eventLoops[index], index: index, context: context)
+    let arrivals = eventLoops.enumerated().map { index, eventLoop in
+      Arrivals(on: eventLoop) { Self.open($0, $1, on: eventLoop, index: index, context: context) }
     }
+    let thread = try AcceptThread(socket: socket, context: context) { arrivals[turns.next()].add($0, $1) }
     try thread.start()
     eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
       configuration.refusals.tellMinute()
@@ -48,15 +49,19 @@ final class Listener: Sendable {
       // This task ends with the event loop.
       eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
     }
-    return Listener(context: context, thread: thread)
+    return Listener(context: context, thread: thread, arrivals: arrivals)
   }
 
-  private init(context: ListenerContext, thread: AcceptThread) {
+  private init(context: ListenerContext, thread: AcceptThread, arrivals: [Arrivals]) {
     self.context = context
     self.thread = thread
+    self.arrivals = arrivals
   }
 
-  deinit { thread.stop() }
+  deinit {
+    thread.stop()
+    for line in arrivals { line.end() }
+  }
 
   /// The port that clients connect to, also where the configuration says 0.
   var boundPort: Int { thread.port }
