@@ -77,7 +77,8 @@ def head(given):
     return {"command": "python3 benchmarks/soak " + shlex.join(sys.argv[1:]), "commit": commit,
             "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}",
             "begun": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            **{name: getattr(given, name) for name in ("duration", "warmup", "settle", "every", "sample", "load", "seed")}}
+            **{name: getattr(given, name)
+               for name in ("duration", "warmup", "settle", "every", "sample", "load", "seed")}}
 
 
 async def sampling(soak, notes, every):
@@ -113,7 +114,8 @@ async def measured(soak, notes, given, told):
     changes = Changes(soak, notes.note, given.settle)
     works = [asyncio.create_task(sampling(soak, notes, given.sample)), asyncio.create_task(told.wait())]
     # No change is begun so late that nothing is seen of what follows.
-    changing = asyncio.create_task(changes.run(notes.begun, given.warmup, given.every, given.duration - given.every / 2))
+    last = given.duration - given.every / 2
+    changing = asyncio.create_task(changes.run(notes.begun, given.warmup, given.every, last))
     timer = asyncio.create_task(asyncio.sleep(given.duration))
     running = [*works, timer, *soak.tasks]
     try:
@@ -165,12 +167,12 @@ def options():
     parser.add_argument("--duration", type=seconds, default="1h", help="such as 90s, 1h or 7d")
     parser.add_argument("--warmup", type=seconds, help="left out of all slopes (a sixth, half an hour at most)")
     parser.add_argument("--every", type=seconds, help="time between changes (a sixth, four hours at most)")
-    parser.add_argument("--settle", type=seconds, help="left out after a change (two fifths of --every, ten minutes at most)")
+    parser.add_argument("--settle", type=seconds, help="left out after a change (two fifths of --every, 10 minutes at most)")
     parser.add_argument("--sample", type=seconds, help="time between lines (a 720th, from a second to a minute)")
     parser.add_argument("--load", type=float, default=1, help="1 is 100 clients, 400 deliveries/s, 3 visitors/s")
     parser.add_argument("--seed", type=int, default=1, help="of what this program draws; the servers are not seeded")
     parser.add_argument("--out", default="soak.jsonl", help="file of the lines")
-    parser.add_argument("--keep", action="store_true", help="keep the servers' folder with their logs, also where all is well")
+    parser.add_argument("--keep", action="store_true", help="keep the servers' folder also where all is well")
     parser.add_argument("--report", metavar="FILE", help="print the table of a file and do nothing else")
     given = parser.parse_args()
     given.warmup = min(given.duration / 6, 1800) if given.warmup is None else given.warmup
