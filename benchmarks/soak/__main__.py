@@ -34,7 +34,7 @@ sys.path.insert(1, os.path.join(TOP, "benchmarks", "hostile"))
 # pylint: disable=wrong-import-position
 from changes import Changes
 from fleet import measure
-from mix import Soak
+from mix import Soak, ended
 from report import print_report
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -77,7 +77,8 @@ def head(given):
     return {"command": "python3 benchmarks/soak " + shlex.join(sys.argv[1:]), "commit": commit,
             "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}",
             "begun": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            **{name: getattr(given, name) for name in ("duration", "warmup", "settle", "every", "sample", "load", "seed")}}
+            **{name: getattr(given, name)
+               for name in ("duration", "warmup", "settle", "every", "sample", "load", "seed")}}
 
 
 async def sampling(soak, notes, every):
@@ -113,7 +114,8 @@ async def measured(soak, notes, given, told):
     changes = Changes(soak, notes.note, given.settle)
     works = [asyncio.create_task(sampling(soak, notes, given.sample)), asyncio.create_task(told.wait())]
     # No change is begun so late that nothing is seen of what follows.
-    changing = asyncio.create_task(changes.run(notes.begun, given.warmup, given.every, given.duration - given.every / 2))
+    last = given.duration - given.every / 2
+    changing = asyncio.create_task(changes.run(notes.begun, given.warmup, given.every, last))
     timer = asyncio.create_task(asyncio.sleep(given.duration))
     running = [*works, timer, *soak.tasks]
     try:
@@ -127,9 +129,7 @@ async def measured(soak, notes, given, told):
                 continue
             return
     finally:
-        for task in [*works, timer, changing]:
-            task.cancel()
-        await asyncio.gather(*works, timer, changing, return_exceptions=True)
+        await ended([*works, timer, changing])
 
 
 async def soak_for(given, folder):
@@ -148,7 +148,8 @@ async def soak_for(given, folder):
         notes.begun = time.monotonic()
         say(f"the soak runs; its lines are in {given.out}")
         await measured(soak, notes, given, told)
-        await soak.finish()
+        if all(server.process.poll() is None for server in soak.fleet.servers if server.is_open):
+            await soak.finish()
     except BaseException as error:
         soak.ledger.fault("fault", f"the soak broke off: {type(error).__name__} {error}")
         raise
@@ -166,12 +167,12 @@ def options():
     parser.add_argument("--duration", type=seconds, default="1h", help="such as 90s, 1h or 7d")
     parser.add_argument("--warmup", type=seconds, help="left out of all slopes (a sixth, half an hour at most)")
     parser.add_argument("--every", type=seconds, help="time between changes (a sixth, four hours at most)")
-    parser.add_argument("--settle", type=seconds, help="left out after a change (two fifths of --every, ten minutes at most)")
+    parser.add_argument("--settle", type=seconds, help="left out after a change (two fifths of --every, 10 minutes at most)")
     parser.add_argument("--sample", type=seconds, help="time between lines (a 720th, from a second to a minute)")
     parser.add_argument("--load", type=float, default=1, help="1 is 100 clients, 400 deliveries/s, 3 visitors/s")
     parser.add_argument("--seed", type=int, default=1, help="of what this program draws; the servers are not seeded")
     parser.add_argument("--out", default="soak.jsonl", help="file of the lines")
-    parser.add_argument("--keep", action="store_true", help="keep the folder of the servers, with their logs")
+    parser.add_argument("--keep", action="store_true", help="keep the servers' folder also where all is well")
     parser.add_argument("--report", metavar="FILE", help="print the table of a file and do nothing else")
     given = parser.parse_args()
     given.warmup = min(given.duration / 6, 1800) if given.warmup is None else given.warmup
@@ -197,7 +198,7 @@ def main():
         failed = True
         say(f"the soak broke off: {type(error).__name__} {error}")
     status = print_report(given.out, say)
-    if given.keep or failed:
+    if given.keep or failed or status == 1:
         say(f"the servers' folder is {folder}")
     else:
         shutil.rmtree(folder, ignore_errors=True)

@@ -97,7 +97,8 @@ class Publications(unittest.TestCase):
     def hear(self, *numbers):
         for number in numbers:
             self.ear.take({"data": {"text": f"s {number} 0"}})
-        return {name: count for name, count in self.ledger.counts.items() if count and name not in ("heard", "recovered")}
+        return {name: count for name, count in self.ledger.counts.items()
+                if count and name not in ("heard", "recovered")}
 
     def test_once_and_in_order_is_right(self):
         self.assertEqual(self.hear(1, 2, 3), {})

@@ -16,6 +16,15 @@ from wire import insecure, token
 CLIQUE_KEPT = 10_000
 
 
+async def ended(tasks):
+    """Cancels tasks. One whose answer comes in the same moment hears the answer alone, so it is told again."""
+    while waiting := [task for task in tasks if not task.done()]:
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting, timeout=0.5)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class Refused(Exception):
     """An answer with an error that is not temporary."""
 
@@ -273,6 +282,4 @@ class Soak:
 
     async def leave(self):
         """Everybody goes, without waiting."""
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await ended(self.tasks)

@@ -85,7 +85,9 @@ class Run:
             if value is not None:
                 self.units[name] = unit
                 width = max(self.head["sample"], min(600, self.head["duration"] / 120))
-                self.blocks.setdefault(name, Blocks(width)).add(segment, sample["at"], value)
+                if name not in self.blocks:
+                    self.blocks[name] = Blocks(width, max) if name in sample["files"] else Blocks(width)
+                self.blocks[name].add(segment, sample["at"], value)
 
     @property
     def hours(self):

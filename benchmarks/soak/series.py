@@ -40,10 +40,11 @@ def student(probability, freedom):
 
 
 class Blocks:
-    """Medians of blocks of one row, segment by segment. Takes samples one after another and keeps the medians alone."""
+    """Medians of blocks of one row, segment by segment. Takes samples one after another and keeps the medians alone.
+    Of files, which grow and are folded again and again, `choose` takes the largest size of each block."""
 
-    def __init__(self, seconds):
-        self.seconds, self.segments, self.block, self.open = seconds, {}, None, []
+    def __init__(self, seconds, choose=statistics.median):
+        self.seconds, self.choose, self.segments, self.block, self.open = seconds, choose, {}, None, []
 
     def add(self, segment, time, value):
         """A value at so many seconds after the start."""
@@ -57,7 +58,7 @@ class Blocks:
         """Ends the block that is open."""
         if self.open:
             times, values = zip(*self.open)
-            self.segments.setdefault(self.block[0], []).append((statistics.fmean(times), statistics.median(values)))
+            self.segments.setdefault(self.block[0], []).append((statistics.fmean(times), self.choose(values)))
         self.open = []
 
     def taken(self):
