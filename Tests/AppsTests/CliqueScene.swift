@@ -133,7 +133,7 @@ final class CliqueScene: AppView {
         keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
         released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
-      case .refresh, .touch, .push, .unsent: break
+      case .refresh, .open, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }

@@ -182,7 +182,7 @@ final class StateScene: AppView {
     }
     for effect in decision.effects {
       switch effect {
-      case .write, .push, .unsent: break
+      case .write, .open, .push, .unsent: break
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
       case .erase(let key): records[Array(key.utf8)] = nil

@@ -176,9 +176,13 @@ extension StateApp {
   /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
   /// or to count.
   ///
-  /// - Parameter records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
+  /// - Parameters:
+  ///   - records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
+  ///   - looksAtBoth: where the change shows to one of the two, the channels of both are opened, as where it shows to
+  ///     both: whoever waits for the answer must not learn by its time whether it reached the other. Not for what shows
+  ///     to the one who acts alone, as a block does: to open the other's channels would tell them.
   func change(
-    from before: StateThread, to thread: StateThread, _ view: any AppView,
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool = false, _ view: any AppView,
     _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
@@ -200,7 +204,12 @@ extension StateApp {
       effects.append(.discardPictures(gone))
       effects.append(.scrub)
     }
-    for side in StateSide.allCases where thread.showsOtherwise(than: before, for: side) {
+    let sides = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
+    if looksAtBoth, let side = sides.first, sides.count == 1 {
+      let other = people[side.other]
+      effects += [.open(try StateChannels.threads(of: other)), .open(try StateChannels.events(of: other))]
+    }
+    for side in sides {
       let channel = try StateChannels.threads(of: people[side])
       effects.append(.refresh(channel, key: people[side.other], .atomically))
       for notice in thread.notices(after: before, for: side) {
