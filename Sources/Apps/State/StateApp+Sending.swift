@@ -61,7 +61,8 @@ extension StateApp {
     }
     records[visit.me] = person
     var decision = AppDecision(
-      try change(from: visit.before, to: thread, looksAtBoth: true, view, records) + pictures, reply: try StateJSON.encode(reply))
+      try change(from: visit.before, to: thread, looksAtBoth: true, view, records) + pictures,
+      reply: try StateJSON.encode(reply))
     decision.reached = reached
     return decision
   }
