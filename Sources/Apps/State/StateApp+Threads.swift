@@ -21,9 +21,13 @@ extension StateApp {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
     var thread = StateThread(people: people)
-    if let stored = try view.record(StateThread.self, people.key) {
+    // Both are read in any case, at once: they may have to come from the disk, and how long that takes is not to tell
+    // whether there is a block.
+    let stored = try view.unlessMissing { () throws(ClientError) in try view.record(StateThread.self, people.key) }
+    let bar = try view.record(StateBar.self, StateBar.key(of: people))
+    if let stored {
       thread = stored
-    } else if let bar = try view.record(StateBar.self, StateBar.key(of: people)) {
+    } else if let bar {
       // Nothing stands but a block, where the one who is blocked was forgotten.
       thread.blocks[bar.by] = true
     }
