@@ -21,7 +21,8 @@ struct AnswerReadTests {
     private var id: UInt64 = 0
 
     init() {
-      let (clique, state) = (Clique(vault: InvertingVault()), StateApp(rules: StateRules(), vault: PlainVault()))
+      let clique = Clique(CliqueRules(), vault: InvertingVault())
+      let state = StateApp(rules: StateRules(), vault: PlainVault())
       scene = BrokerScene {
         $0.idleChannelTimeout = 1000
         $0.namespaces.add(clique.namespaces, of: clique.name)

@@ -138,13 +138,14 @@ extension Clique {
   private func lookBeneath(
     _ pair: Pair, _ side: PairState.Side, _ id: String, _ view: any AppView
   ) throws(ClientError) {
-    let user = pair.user(side)
+    let (user, other) = (pair.user(side), pair.user(side.other))
+    if other.isEmpty { return }
     let beneath = PairState.unblocked(pair.state.standing).sight(of: side)
     if beneath.mayRead {
       _ = try newest(
         try Channels.chat(id), seenBy: user, after: pair[mark: side].unreadFrom, counting: beneath == .active, view)
     }
-    if beneath != .ended { _ = try crossing(user, pair.user(side.other), view) }
+    if beneath != .ended { _ = try crossing(user, other, view) }
   }
 
   private func groupEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
