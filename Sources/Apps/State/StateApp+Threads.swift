@@ -208,18 +208,25 @@ extension StateApp {
       effects.append(.discardPictures(gone))
       effects.append(.scrub)
     }
-    let sides = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
-    if looksAtBoth, let side = sides.first, sides.count == 1 {
-      let other = people[side.other]
-      effects += [.open(try StateChannels.threads(of: other)), .open(try StateChannels.events(of: other))]
-    }
-    for side in sides {
-      let channel = try StateChannels.threads(of: people[side])
-      effects.append(.refresh(channel, key: people[side.other], .atomically))
-      for notice in thread.notices(after: before, for: side) {
-        let channel = try StateChannels.events(of: people[side])
-        effects.append(.publish(AppPublication(channel: channel, data: try StateJSON.encode(notice))))
+    return effects + (try shows(from: before, to: thread, looksAtBoth: looksAtBoth))
+  }
+
+  /// What a change shows in the lists and events of the two.
+  private func shows(
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool
+  ) throws(ClientError) -> [AppEffect] {
+    var effects: [AppEffect] = []
+    let shown = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
+    for side in StateSide.allCases where shown.contains(side) || looksAtBoth && !shown.isEmpty {
+      let (user, other) = (thread.people[side], thread.people[side.other])
+      let (list, events) = (try StateChannels.threads(of: user), try StateChannels.events(of: user))
+      let isShown = shown.contains(side)
+      effects.append(isShown ? .refresh(list, key: other, .atomically) : .open(list))
+      let notices = isShown ? thread.notices(after: before, for: side) : []
+      for notice in notices {
+        effects.append(.publish(AppPublication(channel: events, data: try StateJSON.encode(notice))))
       }
+      if looksAtBoth, notices.isEmpty { effects.append(.open(events)) }
     }
     return effects
   }
