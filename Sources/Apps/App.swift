@@ -302,6 +302,9 @@ public indirect enum AppEffect: Sendable {
   case edit(ChannelName, offset: UInt64, data: [UInt8]?, from: AppConcealment? = nil)
   /// Works out an entry of a map channel again (``App/entry(_:of:_:)``).
   case refresh(ChannelName, key: String, AppTiming)
+  /// Opens a channel before the decision is performed, and writes nothing to it: for a decision that elsewhere would
+  /// write there, and is not to be told from that one by how long its answer takes.
+  case open(ChannelName)
   /// Works out again the entries that show a subject (``App/entries(showing:_:)``), a moment later, and once for many
   /// touches: for what happens very often and shows in many lists.
   case touch(String)

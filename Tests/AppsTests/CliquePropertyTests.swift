@@ -136,6 +136,8 @@ struct CliquePropertyTests {
       } else {
         let (method, json) = step(&random, count, id: id)
         #expect(try silent.said("bob", method, json) == other.said("bob", method, json), "\(method) \(json)")
+        // What is not open has to be read from the disk, and he could measure that.
+        #expect(silent.awaited == other.awaited, "\(method) \(json) after \(count) steps")
       }
       let (mine, twin) = (try view(silent, of: "bob", with: "ann"), try view(other, of: "bob", with: "ann"))
       try #require(mine == twin, "after \(count) steps")

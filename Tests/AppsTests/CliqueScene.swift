@@ -37,6 +37,8 @@ final class CliqueScene: AppView {
   private(set) var lookups = 0
   /// Of the last call that was not refused: a limit that it reached all the same.
   private(set) var reached: AppLimit?
+  /// The channels that the broker has to have open before it answers the last call; none where that was refused.
+  private(set) var awaited: Set<ChannelName> = []
   var isAskedAgain = false
 
   init(_ rules: CliqueRules = .init(), vault: InvertingVault? = InvertingVault()) { app = Clique(rules, vault: vault) }
@@ -83,12 +85,14 @@ final class CliqueScene: AppView {
     attestedPlace: String? = nil
   ) throws -> String {
     calls += 1
+    awaited = []
     let command = try AppCommand("clique." + method, Array(json.utf8), by: user)
     let decision = try app.call(
       AppCall(
         command, caller: ClientInfo(user: user, client: "c-" + user), source: source, attestedPlace: attestedPlace,
         key: .text(key ?? "call-\(calls)")), self)
     reached = decision.reached
+    awaited = Set(decision.effects.compactMap(\.openedChannel))
     try apply(decision.effects)
     switch decision.answer {
     case .reply(let bytes):
@@ -133,7 +137,7 @@ final class CliqueScene: AppView {
         keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
         released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
-      case .refresh, .touch, .push, .unsent: break
+      case .refresh, .open, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -358,5 +362,18 @@ struct CliqueRandom: RandomNumberGenerator {
 
   mutating func pick<Element>(_ elements: [Element]) -> Element {
     elements[Int.random(in: 0..<elements.count, using: &self)]
+  }
+}
+
+extension AppEffect {
+  /// The channel that the broker has to have open before it performs the effect; nil: none.
+  var openedChannel: ChannelName? {
+    switch self {
+    case .publish(let publication): publication.channel
+    case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically), .open(let channel): channel
+    case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .tell, .notify, .acknowledge,
+      .push, .unsent:
+      nil
+    }
   }
 }

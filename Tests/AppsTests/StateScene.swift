@@ -35,6 +35,8 @@ final class StateScene: AppView {
   private(set) var writesOfLastDecision: [String] = []
   /// How often a record was asked for.
   private(set) var lookups = 0
+  /// The channels that the broker has to have open before it answers the last call; none where that was refused.
+  var awaited: Set<ChannelName> = []
   private var nextPicture = 0
   private var nextCall = 0
 
@@ -68,10 +70,12 @@ final class StateScene: AppView {
     _ user: String, _ method: String, _ json: String = "{}", source: AppCall.Source = .client, key: String? = nil
   ) throws -> [String: Any] {
     nextCall += 1
+    awaited = []
     let command = try Self.command(method, json, by: user, source)
     let call = AppCall(
       command, caller: ClientInfo(user: user, client: "c"), source: source, key: .text(key ?? "call-\(nextCall)"))
     let decision = try app.call(call, self)
+    awaited = Set(decision.effects.compactMap(\.openedChannel))
     try perform(decision)
     guard case .reply(let reply) = decision.answer,
       let object = try JSONSerialization.jsonObject(with: Data(reply)) as? [String: Any]
@@ -182,7 +186,7 @@ final class StateScene: AppView {
     }
     for effect in decision.effects {
       switch effect {
-      case .write, .push, .unsent: break
+      case .write, .open, .push, .unsent: break
       case .notify(let notice): notified += notice.users.map { "\($0) \(notice.topic) \(notice.subject)" }
       case .acknowledge(let user, let subject): acknowledged.append("\(user) \(subject)")
       case .erase(let key): records[Array(key.utf8)] = nil

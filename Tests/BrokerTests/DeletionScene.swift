@@ -360,7 +360,7 @@ final class DeletionScene {
 }
 
 /// Wraps nothing: what the app keeps of keys is told apart from keys all the same.
-private struct PlainVault: KeyVault {
+struct PlainVault: KeyVault {
   func seal(_ key: [UInt8], at now: Int64) -> SealedKey { SealedKey(hour: 1, box: Bytes64(key)) }
   func release(_ key: SealedKey) -> ReleasedKey { ReleasedKey(box: key.box) }
   func open(_ key: ReleasedKey) -> [UInt8] { key.box.bytes }

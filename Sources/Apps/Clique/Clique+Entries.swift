@@ -83,6 +83,7 @@ extension Clique {
     else { return nil }
     let other = pair.user(side.other)
     let sight = pair.state.sight(of: side)
+    if sight == .nothing || sight == .blocked { try lookBeneath(pair, side, id, view) }
     var writer = JSONWriter()
     writer.open()
     writer.write("conversation", id)
@@ -129,6 +130,22 @@ extension Clique {
       writer.close()
       return AppEntry(data: writer.bytes, score: pair[mark: side].blockedAt)
     }
+  }
+
+  /// Reads what an entry of the list would need if it showed what is kept from this side: a request that was declined, or
+  /// what stands beneath a block. It may have to come from the disk, and whoever waits for the entry must not learn that
+  /// it did not.
+  private func lookBeneath(
+    _ pair: Pair, _ side: PairState.Side, _ id: String, _ view: any AppView
+  ) throws(ClientError) {
+    let (user, other) = (pair.user(side), pair.user(side.other))
+    if other.isEmpty { return }
+    let beneath = PairState.unblocked(pair.state.standing).sight(of: side)
+    if beneath.mayRead {
+      _ = try newest(
+        try Channels.chat(id), seenBy: user, after: pair[mark: side].unreadFrom, counting: beneath == .active, view)
+    }
+    if beneath != .ended { _ = try crossing(user, other, view) }
   }
 
   private func groupEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {

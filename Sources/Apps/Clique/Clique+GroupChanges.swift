@@ -220,7 +220,8 @@ extension Clique {
       || old.members.map { [$0.user, $0.absent ? "1" : "", $0.isAdministrator ? "1" : ""] }
         != new.members.map { [$0.user, $0.absent ? "1" : "", $0.isAdministrator ? "1" : ""] }
     guard isShown else { return }
-    for member in present { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
+    // Those of absent members do not change, and are read all the same: who waits for it must not learn who is absent.
+    for member in new.members { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
     // Lists show the last message on disk, so they are worked out once more when what tells of the change is there.
     draft.touch(id)
   }

@@ -52,7 +52,8 @@ extension Clique {
           group.blocks.append(.init(by: member.user, of: other))
         }
       }
-      if !member.absent { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
+      // Lists of absent members do not change, and are read all the same: the founder waits for it either way.
+      draft.refresh(try Channels.list(member.user), key: id, .atomically)
     }
     group.hadBlocks = !group.blocks.isEmpty
     draft.touch(Subject.members(of: id))

@@ -21,7 +21,7 @@ extension Clique {
       pair.adopt(step.state)
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
-    try commit(stored, pair, id: id, draft)
+    try commit(stored, pair, id: id, looksAtBoth: true, draft)
     if step.outcome == .opened, pair.state.sight(of: side.other) == .active {
       notify(pair.user(side.other), Topic.accepted, in: id, draft)
     }
@@ -105,11 +105,23 @@ extension Clique {
 
   /// Writes a pair that has changed. Each side's lists and subscriptions change only where that side's own sight does,
   /// so that nobody learns of a change that they must not see.
-  func commit(_ stored: Pair?, _ new: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+  ///
+  /// - Parameter looksAtBoth: where the change shows in the list of one of the two, all is read that it needs where it
+  ///   shows to both: whoever waits for the answer must not learn by its time whether it reached the other. Not for what
+  ///   shows to the one who acts alone, as a block does: to open the other's list would tell them.
+  func commit(
+    _ stored: Pair?, _ new: Pair, id: String, looksAtBoth: Bool = false, _ draft: CliqueDraft
+  ) throws(ClientError) {
     let old = stored ?? Pair(new.a, new.b)
     var new = new
     try dropKeeping(of: &new, id: id, draft)
     try dropDrafts(of: &new, id: id, draft)
+    if looksAtBoth, PairState.Side.allCases.contains(where: { Self.isListChanged(old, new, $0) }) {
+      for user in [new.a, new.b] where !user.isEmpty {
+        _ = try draft.person(user)
+        draft.refresh(try Channels.list(user), key: id, .atomically)
+      }
+    }
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
     tell(from: old, to: new, id: id, draft)
@@ -145,15 +157,7 @@ extension Clique {
     {
       throw Self.tooManyConversations
     }
-    let isListChanged =
-      switch now {
-      case .asking, .asked: was != now || old.waiting(for: side) != new.waiting(for: side)
-      case .active:
-        was != now || old.vanishesAfter != new.vanishesAfter
-          || old.vanishing?.waiting(for: side)?.shown != new.vanishing?.waiting(for: side)?.shown
-      case .nothing, .ended, .blocked: was != now
-      }
-    if isListChanged { draft.refresh(try Channels.list(user), key: id, .atomically) }
+    if Self.isListChanged(old, new, side) { draft.refresh(try Channels.list(user), key: id, .atomically) }
     if (was == .blocked) != (now == .blocked) {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
@@ -181,6 +185,19 @@ extension Clique {
       if now == .asking {
         try ask(&person, isBack: was == .blocked, isRepeated: new[mark: side].takenBack != nil, at: draft.now)
       }
+    }
+  }
+
+  /// Whether a change shows in the list of one of the two.
+  private static func isListChanged(_ old: Pair, _ new: Pair, _ side: PairState.Side) -> Bool {
+    let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
+    if was != now { return true }
+    return switch now {
+    case .asking, .asked: old.waiting(for: side) != new.waiting(for: side)
+    case .active:
+      old.vanishesAfter != new.vanishesAfter
+        || old.vanishing?.waiting(for: side)?.shown != new.vanishing?.waiting(for: side)?.shown
+    case .nothing, .ended, .blocked: false
     }
   }
 

@@ -85,8 +85,9 @@ extension Clique {
     let key = message.key
     let draft = CliqueDraft(view)
     var heard = true
-    if old.state.sight(of: side) == .nothing, !old.state.isBlocked {
-      heard = try draft.person(old.user(side.other)).asked < rules.maximumRequestsIn
+    if old.state.sight(of: side) == .nothing {
+      // The record is read where there is a block, too: it may have to come from the disk.
+      heard = try draft.person(old.user(side.other)).asked < rules.maximumRequestsIn || old.state.isBlocked
     }
     let step = old.state.after(.message, by: side, heard: heard)
     var pair = old
@@ -110,7 +111,7 @@ extension Clique {
       if !named.isEmpty { pair[mark: side].named = named }
       try countRequestMessage(of: call.user, draft)
       try endDraft(of: call.user, &pair[mark: side], in: id, draft)
-      try commit(stored, pair, id: id, draft)
+      try commit(stored, pair, id: id, looksAtBoth: true, draft)
       if seen { notify(pair.user(side.other), Topic.request, in: id, draft) }
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
       if !heard { decision.reached = .cliqueRequestsReceived }
@@ -153,7 +154,7 @@ extension Clique {
       message.text, from: call.user, time: view.now, offset: offset, hasPicture: message.extras?.picture != nil)
     try endDraft(of: call.user, &pair[mark: side], in: id, draft)
     if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
-    try commit(stored, pair, id: id, draft)
+    try commit(stored, pair, id: id, looksAtBoth: true, draft)
     for notice in notices(of: message, in: pair, by: side, id: id, isSeen: seen) { draft.add(notice) }
     return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
   }

@@ -35,7 +35,7 @@ extension Clique {
           channel: try Channels.chat(id), data: Self.event(after: state.after, by: call.user), info: call.caller,
           tags: isHeard ? [:] : [Tag.only: call.user]))
     }
-    try commit(stored, pair, id: id, draft)
+    try commit(stored, pair, id: id, looksAtBoth: true, draft)
     return draft.decision()
   }
 

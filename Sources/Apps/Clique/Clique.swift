@@ -133,7 +133,8 @@ public struct Clique: App {
     switch key.prefix(while: { $0 != "/" }) {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
-      try commit(pair, pair.advanced(to: view.now), id: String(key.dropFirst("pair/".count)), draft)
+      let id = String(key.dropFirst("pair/".count))
+      try commit(pair, pair.advanced(to: view.now), id: id, looksAtBoth: true, draft)
     // A person's record is due when only marks are left that have passed: `settle` drops them.
     case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }
     case "group": if let group = try view.record(Group.self, key) { draft.write(key, group.settled(at: view.now)) }

@@ -26,7 +26,8 @@ extension StateApp {
     }
     var thread = visit.now
     thread.standing = .revealed(both)
-    return AppDecision(try change(from: visit.before, to: thread, view, visit.own(person)))
+    return AppDecision(
+      try change(from: visit.before, to: thread, looksAtBoth: true, view, visit.own(person)))
   }
 
   /// The text under a key of its own, which goes with the reveal as those of captions do.

@@ -15,6 +15,8 @@ extension StateApp {
     let move = shape.apply(.send, by: visit.me)
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
+    // The other's record decides only where there is no block, and is read in any case: it may have to come from the disk.
+    _ = try self.person(request.to, view)
     try checkRecording(of: person, with: request.to, view)
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
@@ -59,7 +61,8 @@ extension StateApp {
     }
     records[visit.me] = person
     var decision = AppDecision(
-      try change(from: visit.before, to: thread, view, records) + pictures, reply: try StateJSON.encode(reply))
+      try change(from: visit.before, to: thread, looksAtBoth: true, view, records) + pictures,
+      reply: try StateJSON.encode(reply))
     decision.reached = reached
     return decision
   }

@@ -21,9 +21,13 @@ extension StateApp {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
     var thread = StateThread(people: people)
-    if let stored = try view.record(StateThread.self, people.key) {
+    // Both are read in any case, at once: they may have to come from the disk, and how long that takes is not to tell
+    // whether there is a block.
+    let stored = try view.unlessMissing { () throws(ClientError) in try view.record(StateThread.self, people.key) }
+    let bar = try view.record(StateBar.self, StateBar.key(of: people))
+    if let stored {
       thread = stored
-    } else if let bar = try view.record(StateBar.self, StateBar.key(of: people)) {
+    } else if let bar {
       // Nothing stands but a block, where the one who is blocked was forgotten.
       thread.blocks[bar.by] = true
     }
@@ -176,9 +180,13 @@ extension StateApp {
   /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
   /// or to count.
   ///
-  /// - Parameter records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
+  /// - Parameters:
+  ///   - records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
+  ///   - looksAtBoth: where the change shows to one of the two, the channels of both are opened, as where it shows to
+  ///     both: whoever waits for the answer must not learn by its time whether it reached the other. Not for what shows
+  ///     to the one who acts alone, as a block does: to open the other's channels would tell them.
   func change(
-    from before: StateThread, to thread: StateThread, _ view: any AppView,
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool = false, _ view: any AppView,
     _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
@@ -200,13 +208,25 @@ extension StateApp {
       effects.append(.discardPictures(gone))
       effects.append(.scrub)
     }
-    for side in StateSide.allCases where thread.showsOtherwise(than: before, for: side) {
-      let channel = try StateChannels.threads(of: people[side])
-      effects.append(.refresh(channel, key: people[side.other], .atomically))
-      for notice in thread.notices(after: before, for: side) {
-        let channel = try StateChannels.events(of: people[side])
-        effects.append(.publish(AppPublication(channel: channel, data: try StateJSON.encode(notice))))
+    return effects + (try shows(from: before, to: thread, looksAtBoth: looksAtBoth))
+  }
+
+  /// What a change shows in the lists and events of the two.
+  private func shows(
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool
+  ) throws(ClientError) -> [AppEffect] {
+    var effects: [AppEffect] = []
+    let shown = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
+    for side in StateSide.allCases where shown.contains(side) || looksAtBoth && !shown.isEmpty {
+      let (user, other) = (thread.people[side], thread.people[side.other])
+      let (list, events) = (try StateChannels.threads(of: user), try StateChannels.events(of: user))
+      let isShown = shown.contains(side)
+      effects.append(isShown ? .refresh(list, key: other, .atomically) : .open(list))
+      let notices = isShown ? thread.notices(after: before, for: side) : []
+      for notice in notices {
+        effects.append(.publish(AppPublication(channel: events, data: try StateJSON.encode(notice))))
       }
+      if looksAtBoth, notices.isEmpty { effects.append(.open(events)) }
     }
     return effects
   }

@@ -63,7 +63,7 @@ public struct StateApp: App {
     if key.utf8.starts(with: StateKeys.person.utf8) { return try personDue(key, view) }
     guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
     // A thread that is due only has to let time pass.
-    return AppDecision(try change(from: thread, to: advanced(thread, view.now), view))
+    return AppDecision(try change(from: thread, to: advanced(thread, view.now), looksAtBoth: true, view))
   }
 
   public func admit(

@@ -283,7 +283,7 @@ struct FollowingEffects {
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
     case .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push, .unsent: true
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: false
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: false
     }
   }
 }

@@ -206,7 +206,7 @@ extension BrokerCore {
     case .push(let send): self.send(send, in: &turn)
     case .unsent(let notice): notices?.tally.leaves(notice)
     // Part of the transaction.
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell, .notify: break
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: break
     }
   }
 

@@ -65,13 +65,13 @@ extension BrokerCore {
     }
   }
 
-  /// Opens all channels that the decision writes to, so that the store is asked for all that are not in use at once.
+  /// Opens all channels that the decision writes to, or might have written to, so that the store is asked for all that are not in use at once.
   private func open(_ decision: AppDecision, in turn: inout Turn) throws(ClientError) {
     for effect in decision.effects {
       let name: ChannelName
       switch effect {
       case .publish(let publication): name = publication.channel
-      case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
+      case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically), .open(let channel): name = channel
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .tell, .notify,
         .acknowledge, .push, .unsent:
         continue
@@ -124,8 +124,8 @@ extension BrokerCore {
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push,
-        .unsent:
+      case .write, .erase, .refresh(_, _, .soon), .open, .touch, .readmit, .scrub, .pictureFates, .acknowledge,
+        .push, .unsent:
         break
       case .notify(let notice): try add(notice, &parts, in: &turn)
       }
@@ -296,8 +296,8 @@ extension BrokerCore {
       case .refresh(let channel, let key, .soon)
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
-      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .pictureFates, .tell, .notify, .acknowledge,
-        .push, .unsent:
+      case .refresh, .open, .write, .erase, .publish, .edit, .readmit, .scrub, .pictureFates, .tell, .notify,
+        .acknowledge, .push, .unsent:
         continue
       }
       if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
@@ -351,7 +351,7 @@ extension AppDecision {
         only = index
       case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push, .unsent: continue
       case .notify: if withNotices { return nil }
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .pictureFates, .tell: return nil
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .open, .pictureFates, .tell: return nil
       }
     }
     return only
