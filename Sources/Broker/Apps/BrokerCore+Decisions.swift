@@ -65,7 +65,8 @@ extension BrokerCore {
     }
   }
 
-  /// Opens all channels that the decision writes to, or might have written to, so that the store is asked for all that are not in use at once.
+  /// Opens all channels that the decision writes to, or might have written to, so that the store is asked for all that are
+  /// not in use at once.
   private func open(_ decision: AppDecision, in turn: inout Turn) throws(ClientError) {
     for effect in decision.effects {
       let name: ChannelName
