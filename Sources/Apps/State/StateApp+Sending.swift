@@ -8,8 +8,7 @@ extension StateApp {
     let visit = try access(call.user, with: request.to, view)
     // A repeated send is recognised before anything is checked, because it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
-      return AppDecision(
-        try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
+      return AppDecision(try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
     }
     var shape = visit.now.shape
     let move = shape.apply(.send, by: visit.me)
@@ -60,9 +59,8 @@ extension StateApp {
       AppEffect.write(key: StateKeys.picture + record.id, Self.sent(record, in: thread.people.key))
     }
     records[visit.me] = person
-    var decision = AppDecision(
-      try change(from: visit.before, to: thread, looksAtBoth: true, view, records) + pictures,
-      reply: try StateJSON.encode(reply))
+    let changes = try change(from: visit.before, to: thread, looksAtBoth: true, view, records)
+    var decision = AppDecision(changes + pictures, reply: try StateJSON.encode(reply))
     decision.reached = reached
     return decision
   }
