@@ -364,6 +364,8 @@ final class SessionRun {
     case .releaseHeld, .discardHeld:
       try require(holds, "nothing is held")
       holds = false
+    case .openPoll, .track, .untrack, .leavePoll:
+      throw BrokenProperty(description: "no namespace has shared polls here: \(action)")
     case .note, .signInRefused, .introduced, .covers, .uncovers, .coverageRefused: break
     }
   }
@@ -398,7 +400,7 @@ extension ClientReply {
     switch self {
     case .connect(let id, _), .subscribe(let id, _), .unsubscribe(let id), .publish(let id), .presence(let id, _, _),
       .presenceStats(let id, _, _), .history(let id, _), .ping(let id), .rpc(let id, _), .refresh(let id, _),
-      .subRefresh(let id, _, _), .error(let id, _):
+      .subRefresh(let id, _, _, _), .error(let id, _):
       id
     case .serverPing, .push: nil
     }

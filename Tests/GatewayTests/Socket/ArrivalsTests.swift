@@ -81,14 +81,9 @@ struct ArrivalsTests {
   func end() throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let eventLoop = group.next()
-    let (hold, release) = (DispatchBarrier(), DispatchBarrier())
     let opened = Record()
     let arrivals = Arrivals(on: eventLoop) { number, _ in opened.add("\(number)") }
-    eventLoop.execute {
-      hold.pass()
-      release.wait()
-    }
-    hold.wait()
+    let release = occupy(eventLoop)
     let counters = ListenerCounters()
     let descriptors = try (0..<4).map { _ in
       let descriptor = open("/dev/null", O_RDONLY)
