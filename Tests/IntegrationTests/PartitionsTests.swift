@@ -145,7 +145,8 @@ struct PartitionsTests {
   /// Ends a user's connection, and deletes what is kept of the user, over all partitions.
   private func tidy(_ channels: [String], _ ann: Peer, _ machines: Machines, _ service: Service) async throws {
     let ended = await service.ask("disconnect", #"{"user":"ann"}"#)
-    #expect(ended?.isError == false && ann.socket.closing != nil)
+    #expect(ended?.isError == false)
+    #expect(await eventually { ann.socket.closing != nil })
     let before = await service.ask("user_data", #"{"user":"ann"}"#)
     #expect(before?.kept?.reduce(0) { $0 + $1.count } == channels.count, "\(String(describing: before))")
     let asked = await service.ask("user_delete", #"{"user":"ann"}"#)

@@ -15,7 +15,8 @@ extension AppWorld {
     disk.heal()
     if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
-    for _ in 0..<60 {
+    // A gateway whose hellos were lost again and again asks every fifteen seconds.
+    for round in 0..<160 where round < 60 || !gateways.allSatisfy(\.link.isOpen) {
       runUntilQuiet()
       passTime(100)
     }

@@ -117,10 +117,7 @@ extension Clique {
     try dropKeeping(of: &new, id: id, draft)
     try dropDrafts(of: &new, id: id, draft)
     if looksAtBoth, PairState.Side.allCases.contains(where: { Self.isListChanged(old, new, $0) }) {
-      for user in [new.a, new.b] where !user.isEmpty {
-        _ = try draft.person(user)
-        draft.refresh(try Channels.list(user), key: id, .atomically)
-      }
+      try lookAtBoth(new, id: id, draft)
     }
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
@@ -185,6 +182,14 @@ extension Clique {
       if now == .asking {
         try ask(&person, isBack: was == .blocked, isRepeated: new[mark: side].takenBack != nil, at: draft.now)
       }
+    }
+  }
+
+  /// Reads all that the lists of the two need to show their pair.
+  func lookAtBoth(_ pair: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    for user in [pair.a, pair.b] where !user.isEmpty {
+      _ = try draft.person(user)
+      draft.refresh(try Channels.list(user), key: id, .atomically)
     }
   }
 

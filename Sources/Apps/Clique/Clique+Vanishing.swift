@@ -35,7 +35,9 @@ extension Clique {
           channel: try Channels.chat(id), data: Self.event(after: state.after, by: call.user), info: call.caller,
           tags: isHeard ? [:] : [Tag.only: call.user]))
     }
-    try commit(stored, pair, id: id, looksAtBoth: true, draft)
+    try commit(stored, pair, id: id, draft)
+    // In any case: what is new where the other hears of it may be old where a block keeps it from them.
+    try lookAtBoth(pair, id: id, draft)
     return draft.decision()
   }
 
