@@ -17,11 +17,11 @@ public enum SessionInput: Sendable {
   /// The answer to ``SessionAction/askBackend(tag:_:)``: exactly one for each.
   case backendAnswered(tag: UInt64, ProxyAnswer)
   /// The answer to ``SessionAction/openPoll(tag:_:)``; the epoch is nil where this gateway has no shared polls.
-  case pollOpened(tag: UInt64, epoch: String?)
+  indirect case pollOpened(tag: UInt64, epoch: String?)
   /// The answer to ``SessionAction/track(tag:_:)``: exactly one for each.
-  case tracked(tag: UInt64, PollTracked)
+  indirect case tracked(tag: UInt64, PollTracked)
   /// The versions of a shared poll begin anew, for the subscription under this number.
-  case pollRestarted(ChannelName, number: UInt64)
+  indirect case pollRestarted(ChannelName, number: UInt64)
   /// The gateway no longer knows where it is in a channel: publications may be missing.
   case channelLost(ChannelName)
   /// The gateway stops reading from the client, because the broker is behind; or reads again. Meanwhile the client is
@@ -70,12 +70,12 @@ public enum SessionAction: Sendable, Equatable {
   /// Answered with exactly one ``SessionInput/backendAnswered(tag:_:)``.
   case askBackend(tag: UInt64, ProxyQuestion)
   /// Answered with exactly one ``SessionInput/pollOpened(tag:epoch:)``.
-  case openPoll(tag: UInt64, ChannelName)
+  indirect case openPoll(tag: UInt64, ChannelName)
   /// Answered with exactly one ``SessionInput/tracked(tag:_:)``.
-  case track(tag: UInt64, PollTrack)
-  case untrack(ChannelName, number: UInt64, [String])
+  indirect case track(tag: UInt64, PollTrack)
+  indirect case untrack(ChannelName, number: UInt64, [String])
   /// The subscription to a shared poll under this number is over, and tracks nothing more.
-  case leavePoll(ChannelName, number: UInt64)
+  indirect case leavePoll(ChannelName, number: UInt64)
   /// From now on the hub writes the channel's frames to this connection.
   case attach(ChannelName, HubFlags, HubFilters = .init())
   /// From now on the hub writes nothing of the channel to this connection. Frames of it that are still held are

@@ -20,7 +20,7 @@ final class Arrivals: Sendable {
   typealias Open = @Sendable (Int32, ConnectionSlot) -> Void
 
   /// Sockets that an event loop takes over before it looks at the others.
-  static let perPass = 2
+  static let perPass = 4
 
   private struct Line {
     var waiting: Deque<(descriptor: Int32, slot: ConnectionSlot)> = []

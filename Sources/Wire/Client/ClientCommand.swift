@@ -28,9 +28,9 @@ public struct ClientCommand: Sendable, Equatable {
     case refresh(token: String)
     case subRefresh(channel: String, token: String)
     /// A sub_refresh of type 1: keys of a shared poll that the client wants to hear of.
-    case track(Track)
+    indirect case track(Track)
     /// A sub_refresh of type 2: keys that it wants to hear of no more.
-    case untrack(channel: String, keys: [String])
+    indirect case untrack(channel: String, keys: [String])
     /// A command with an id and none of the known requests: error 104.
     case unknown
   }
