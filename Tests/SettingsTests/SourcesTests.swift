@@ -216,7 +216,7 @@ struct SourcesTests {
     #expect(try load(json) == load("{}"))
     #expect(json.contains(#""ping_interval": "25s""#) && json.contains(#""namespaces": []"#))
     #expect(json.contains(#""webhooks": []"#) && json.contains(#""proxies": {"#))
-    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 26)
+    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 27)
   }
 
   @Test("docs/CONFIGURATION.md is what the table of settings says")

@@ -101,7 +101,6 @@ struct PollSessionTests {
     #expect(refreshed.replies == [.subRefresh(id: 7, expires: true, ttl: 200)])
     #expect(bench.feed(track([signed(["a"])])).track?.number == tag)
     bench.pass(milliseconds: 250_000)
-    bench.pass(milliseconds: 250_000)
     #expect(bench.feed(track([signed(["a"])])).errorCode == 103)
   }
 
