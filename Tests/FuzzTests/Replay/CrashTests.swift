@@ -21,6 +21,9 @@ struct CrashTests {
       ])
   }
 
+  @Test("a refresh of a type that nobody knows, without an id, counts as no answer to a ping")
+  func unknownRefresh() throws { try replay(.protobufCommands, "refresh-of-unknown-type") }
+
   /// Crashes, as `target/name`, that no call of ``replay(_:_:)`` names.
   private static func unnamed(_ crashes: [String], in source: String) -> [String] {
     crashes.filter { crash in

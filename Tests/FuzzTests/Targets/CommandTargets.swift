@@ -16,6 +16,8 @@ enum CommandTargets {
           try require(JSONSyntax.isValid(payload), "a payload is not JSON: \(String(decoding: payload, as: UTF8.self))")
         }
       }
+      // Written, it would be an empty command, and that is the answer to a ping.
+      if command.id == 0, command.body == .unknown { continue }
       let plain = plain(command)
       let again = try? ClientCodec.decode(CommandEncoder.encode(plain), format: .protobuf)
       try require(again == [plain], "\(plain) is read as \(String(describing: again)) when it is written in Protobuf")
