@@ -8,24 +8,12 @@ import Testing
 struct CompressedFrameTests {
   private static let client = ListenerRawClient.self
 
-  /// Feeds the bytes in pieces and collects the events, then the violation if there was one.
   private func read(
     _ bytes: [UInt8], pieces: Int = .max, limit: Int = 1_000, compresses: Bool = true
   ) throws -> ([FrameReader.Event], FrameViolation?) {
     let inflater: Inflater = try #require(Inflater())
     var reader = FrameReader(maxMessageBytes: limit, inflater: compresses ? inflater : nil)
-    var events: [FrameReader.Event] = []
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      var input = ByteBuffer(bytes: rest.prefix(pieces))
-      rest = rest.dropFirst(pieces)
-      do {
-        while let event = try reader.next(&input) { events.append(event) }
-      } catch {
-        return (events, error)
-      }
-    }
-    return (events, nil)
+    return reader.events(of: bytes, inPiecesOf: pieces)
   }
 
   @Test("a conversation of compressed and other messages means the same whole, in pieces, and byte by byte")

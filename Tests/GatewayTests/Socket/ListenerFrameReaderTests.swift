@@ -7,22 +7,10 @@ import Testing
 struct ListenerFrameReaderTests {
   private static let client = ListenerRawClient.self
 
-  /// Feeds the bytes in pieces and collects the events, then the violation if there was one.
   private func read(_ bytes: [UInt8], pieces: Int = .max, limit: Int = 1_000) -> ([FrameReader.Event], FrameViolation?)
   {
     var reader = FrameReader(maxMessageBytes: limit)
-    var events: [FrameReader.Event] = []
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      var input = ByteBuffer(bytes: rest.prefix(pieces))
-      rest = rest.dropFirst(pieces)
-      do {
-        while let event = try reader.next(&input) { events.append(event) }
-      } catch {
-        return (events, error)
-      }
-    }
-    return (events, nil)
+    return reader.events(of: bytes, inPiecesOf: pieces)
   }
 
   @Test("a conversation means the same whole, in pieces of every size, and byte by byte")
@@ -150,5 +138,23 @@ struct ListenerFrameReaderTests {
       }
     }
     #expect(wrong.isEmpty)
+  }
+}
+
+extension FrameReader {
+  /// Feeds the bytes in pieces and collects the events, then the violation if there was one.
+  mutating func events(of bytes: [UInt8], inPiecesOf count: Int) -> ([Event], FrameViolation?) {
+    var events: [Event] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      var input = ByteBuffer(bytes: rest.prefix(count))
+      rest = rest.dropFirst(count)
+      do {
+        while let event = try next(&input) { events.append(event) }
+      } catch {
+        return (events, error)
+      }
+    }
+    return (events, nil)
   }
 }
