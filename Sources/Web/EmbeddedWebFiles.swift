@@ -9852,7 +9852,7 @@ enum EmbeddedWebFiles {
     ("limits.js", "c36b2982182cdb7aa34877a80caa8184", console14),
     ("links.js", "c92712b6b3715b818c9e2f3684ad8555", console15),
     ("live.js", "a2442e2aa76b43d47fc9fa18b3a6f64e", console16),
-    ("overview.js", "50e0f04382754a2288919f1426e50053", console17),
+    ("overview.js", "47ac6f5275b5fd13ed98d634fd60f2b6", console17),
     ("parts.js", "e22c98e9db59a481bb58901ba0e85407", console18),
     ("people.js", "eed942ac0a8763faac4603969ec2a19a", console19),
     ("plot.js", "8e299870d5825b77c821abd8ca9b780b", console20),
@@ -12325,7 +12325,10 @@ enum EmbeddedWebFiles {
       ];
     }
 
-    /** The busiest of all, in words; nothing where nothing goes out. */
+    /**
+     * The busiest of all, in words. Rates of single channels need two looks at all of them, 5 to 30 seconds apart: until then
+     * something may go out on channels that are not named yet, and that is not quiet.
+     */
     function busiestLine() {
       const element = h("p", { class: "busiest" });
       const link = h("a", { class: "mono" });
@@ -12335,7 +12338,8 @@ enum EmbeddedWebFiles {
         draw(busiest, all, isKnown) {
           if (!busiest) {
             // The first frame has totals alone: rates begin with the second.
-            const text = isKnown ? "All is quiet." : "Counting…";
+            const text = !isKnown ? "Counting…"
+              : all > 0 ? `${rate(all)} deliveries; which channel is the busiest is not known yet.` : "All is quiet.";
             return element.textContent === text ? undefined : fill(element, text);
           }
           const share = all > 0 ? `, ${percent(Math.min(1, busiest.deliveries / all))} of all` : "";

@@ -139,7 +139,10 @@ function busyColumns(busy) {
   ];
 }
 
-/** The busiest of all, in words; nothing where nothing goes out. */
+/**
+ * The busiest of all, in words. Rates of single channels need two looks at all of them, 5 to 30 seconds apart: until then
+ * something may go out on channels that are not named yet, and that is not quiet.
+ */
 function busiestLine() {
   const element = h("p", { class: "busiest" });
   const link = h("a", { class: "mono" });
@@ -149,7 +152,8 @@ function busiestLine() {
     draw(busiest, all, isKnown) {
       if (!busiest) {
         // The first frame has totals alone: rates begin with the second.
-        const text = isKnown ? "All is quiet." : "Counting…";
+        const text = !isKnown ? "Counting…"
+          : all > 0 ? `${rate(all)} deliveries; which channel is the busiest is not known yet.` : "All is quiet.";
         return element.textContent === text ? undefined : fill(element, text);
       }
       const share = all > 0 ? `, ${percent(Math.min(1, busiest.deliveries / all))} of all` : "";

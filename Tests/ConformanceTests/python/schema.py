@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
     run = subprocess.run(
         [sys.executable, "-m", "schemathesis.cli", "run", str(DOCUMENT), *arguments, "--no-color"],
         cwd=folder, env={**os.environ, "NO_PROXY": "*", "no_proxy": "*"}, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, timeout=300)
+        stderr=subprocess.STDOUT, text=True, timeout=900)
 if run.returncode != 0:
     print(run.stdout)
     fail(f"schemathesis ended with {run.returncode}; what it found stands above, with the call that shows it")
