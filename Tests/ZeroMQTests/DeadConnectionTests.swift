@@ -5,7 +5,9 @@ import ZeroMQ
 @Suite("Connections of which the other end says nothing any more", .ownThread) struct DeadConnectionTests {
   enum End: CaseIterable { case dealer, router }
 
-  @Test("Either end gives the connection up, and what is sent when the wire is whole again arrives", arguments: End.allCases)
+  @Test(
+    "Either end gives the connection up, and what is sent when the wire is whole again arrives",
+    arguments: End.allCases)
   func givenUp(by end: End) throws {
     let context = try Context()
     let folder = try TemporaryFolder()

@@ -16,9 +16,9 @@
 /// A dash: nothing follows. A connection that is tried and does not come about ends too, without having come. Where one
 /// comes that is `there`, the news of an end between the two was lost: libzmq keeps a thousand of them.
 ///
-/// What the next connection brings meanwhile is read with the rest. A broker that does not know the session answers what
-/// is said in it with resets. One that knows it may go on in it: where anything was lost, the next number shows it, so
-/// that the link need not hear of the end sooner than the socket is empty for once.
+/// What the next connection brings meanwhile is read with the rest. A broker that does not know the session answers
+/// what is said in it with resets. One that knows it may go on in it: where anything was lost, the next number shows
+/// it, so that the link need not hear of the end sooner than the socket is empty for once.
 enum BrokerConnection: Equatable, CaseIterable {
   case away
   case there
@@ -54,7 +54,9 @@ enum BrokerConnection: Equatable, CaseIterable {
       self = .there
       return [.appeared]
     case (.there, .came), (.rest, .came): self = .restBeforeNext
-    case (.there, .ended), (.restBeforeNext, .ended): self = .rest
+    case (.there, .ended), (.restBeforeNext, .ended):
+      self = .rest
+      return []
     case (.rest, .readToEnd):
       self = .away
       return [.vanished]

@@ -13,7 +13,7 @@ import ZeroMQ
 struct GatewayLoopTests {
   @Test(
     "What a broker sent before it died is read whole, and the link goes on with the next broker",
-    // The loop looks at its descriptors once in four rounds of 256 messages: the news of the end comes within the second.
+    // The loop looks at its descriptors once in four rounds of 256 messages: of the end it hears within the second.
     arguments: [300, 2000])
   func brokerDies(count: Int) async throws {
     try await withTemporaryFolder { directory in
