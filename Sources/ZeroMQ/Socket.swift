@@ -66,6 +66,11 @@ public struct Socket: ~Copyable {
     try core.set(ZMQ_UNSUBSCRIBE, prefix, "unsubscribe")
   }
 
+  /// Whether a message waits to be received: asks libzmq, where a receive would take it.
+  public var hasInput: Bool {
+    get throws(ZeroMQError) { try core.events().contains(.input) }
+  }
+
   /// The endpoint of the last `bind` or `connect`, with the port that was chosen.
   public var lastEndpoint: String {
     get throws(ZeroMQError) {

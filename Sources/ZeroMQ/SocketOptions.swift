@@ -70,6 +70,29 @@ extension Socket {
 }
 
 extension Socket.Options {
+  /// Gives a connection up whose peer has vanished without a word, as a machine does that has lost its power or its
+  /// wire. TCP by itself would wait for a quarter of an hour. To be called for both ends, with the same patience.
+  ///
+  /// - A third of the patience after the last question, each end asks the other for a sign of life. Libzmq's own thread
+  ///   asks and answers (ZMTP 3.1, PING and PONG), so a loop that is busy costs no connection.
+  /// - An end that hears nothing for the patience after a question ends the connection: within four thirds of it, that
+  ///   is. What it asks its peer to wait, should the questions stop, is the same.
+  /// - A connection that is not there within a third of the patience, or has not shaken hands within all of it, is
+  ///   tried again: the kernel repeats a first packet after 1, 2, 4, 8 seconds and so on, and would find a way that is
+  ///   there again as late as that.
+  ///
+  /// A message counts as a sign of life when it is whole, so the patience is also what the largest one may take.
+  ///
+  /// - Parameter milliseconds: 300 to 6 million; libzmq counts what the peer is asked for in tenths of a second.
+  public mutating func giveUpDeadConnections(patience milliseconds: Int32 = 6000) {
+    precondition((300...6_000_000).contains(milliseconds), "a patience of 300 ms to 6,000 s is wanted")
+    heartbeatIntervalMilliseconds = milliseconds / 3
+    heartbeatTimeoutMilliseconds = milliseconds
+    heartbeatTTLMilliseconds = milliseconds
+    connectTimeoutMilliseconds = milliseconds / 3
+    handshakeIntervalMilliseconds = milliseconds
+  }
+
   func apply(to core: SocketCore) throws(ZeroMQError) {
     try core.apply(ZMQ_LINGER, lingerMilliseconds, "lingerMilliseconds")
     try core.apply(ZMQ_SNDHWM, sendHighWaterMark, "sendHighWaterMark")

@@ -25,8 +25,7 @@ public final class BackboneRouter {
     options.receiveHighWaterMark = 100_000
     options.maxMessageBytes = 64 << 20
     options.curve = endpoints.curve
-    options.heartbeatIntervalMilliseconds = 2000
-    options.heartbeatTimeoutMilliseconds = 6000
+    options.giveUpDeadConnections()
     socket = try Socket(context, .router, options)
     try socket.bind(address)
     endpoint = try socket.lastEndpoint

@@ -6,6 +6,7 @@ final class BackboneDealer {
   let address: String
   let socket: Socket
   let monitor: SocketMonitor
+  var connection = BrokerConnection.away
   private var frames: [[UInt8]] = []
 
   /// - Parameters:
@@ -24,6 +25,7 @@ final class BackboneDealer {
     // A broker that takes over begins to listen when it does so, and is waited for.
     options.reconnectIntervalMilliseconds = isAlone ? 20 : 10
     options.reconnectIntervalMaxMilliseconds = isAlone ? 500 : 0
+    options.giveUpDeadConnections()
     options.curve = endpoint.curve
     address = endpoint.address
     socket = try Socket(context, .dealer, options)
@@ -38,13 +40,18 @@ final class BackboneDealer {
   func send(_ message: LinkMessage) { try? socket.send(multipart: [message.header.bytes, message.body.bytes]) }
 
   /// Reads what waits, up to `limit` messages.
-  func read(limit: Int, _ receive: (LinkMessage) -> Void) throws(ZeroMQError) {
+  ///
+  /// - Returns: whether nothing waits any more. Said for certain only where a connection has ended, with whose rest
+  ///   somebody waits for that: else false may mean either.
+  func read(limit: Int, _ receive: (LinkMessage) -> Void) throws(ZeroMQError) -> Bool {
     for _ in 0..<limit {
-      guard let received = try socket.receiveMultipart(into: &frames, maxFrames: 2) else { return }
+      guard let received = try socket.receiveMultipart(into: &frames, maxFrames: 2) else { return true }
       guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
         continue
       }
       receive(LinkMessage(header: header, bytes: frames[1]))
     }
+    // Where the last message was the last of all, the loop has no reason to have the socket read once more.
+    return connection.hasRest ? try !socket.hasInput : false
   }
 }

@@ -2,35 +2,11 @@ import Logging
 import NIOCore
 import Telemetry
 import Wire
-public import ZeroMQ
+import ZeroMQ
 
 #if canImport(Glibc)
   import Glibc
 #endif
-
-/// How the gateway reaches its broker.
-public struct GatewayEndpoint: Sendable {
-  public var address: String
-  /// The gateway's side of CURVE; nil on inproc and ipc.
-  public var curve: Curve.Role?
-
-  public init(_ address: String, curve: Curve.Role? = nil) {
-    self.address = address
-    self.curve = curve
-  }
-}
-
-/// What lies between the gateway and its broker.
-public enum BackbonePipe {
-  /// The broker is in this process, in the same turn.
-  case memory(MemoryPipe)
-  /// Brokers in processes of their own: those of each partition, one of which has its channels.
-  case sockets([[GatewayEndpoint]], Context)
-}
-
-/// Deletes what is kept of users on a disk, and then calls the second parameter once, on any thread: with false where it
-/// was ended before.
-typealias ForgetUsers = @Sendable ([String], @escaping @Sendable (Bool) -> Void) -> Void
 
 /// The gateway's part of the backbone: for each partition its pipes and its ``GatewayLink``, and one hand-over per event
 /// loop and round.
@@ -161,27 +137,39 @@ final class GatewayBackbone: BackboneParticipant {
   private func read(_ broker: Int, of partition: Int) {
     let now = Self.now()
     do {
-      try dealers[partition][broker].read(limit: loop.messagesPerRound) { message in
+      let isRead = try dealers[partition][broker].read(limit: loop.messagesPerRound) { message in
         receive(message, from: broker, of: partition, at: now)
       }
+      if isRead { note(.readToEnd, broker, of: partition) }
     } catch {
       loop.fail(error)
     }
   }
 
   private func readMonitor(_ broker: Int, of partition: Int) {
-    let link = links[partition]
+    let dealer = dealers[partition][broker]
     do {
-      while let event = try dealers[partition][broker].monitor.next() {
+      while let event = try dealer.monitor.next() {
         switch event {
-        case .handshakeSucceeded: link.appeared(broker, at: Self.now(), into: &effects)
-        case .disconnected: link.vanished(broker, at: Self.now(), into: &effects)
+        case .handshakeSucceeded: note(.came, broker, of: partition)
+        case .disconnected: note(.ended, broker, of: partition)
         case .connected, .accepted, .handshakeFailed, .handshakeProtocolFailed, .handshakeRefused, .acceptFailed: break
         }
-        perform(of: partition)
       }
     } catch {
-      loop.fail(error)
+      return loop.fail(error)
+    }
+    // Where nothing is left to read, the loop would not have the socket read.
+    if dealer.connection.hasRest { read(broker, of: partition) }
+  }
+
+  private func note(_ event: BrokerConnection.Event, _ broker: Int, of partition: Int) {
+    for news in dealers[partition][broker].connection.note(event) {
+      switch news {
+      case .appeared: links[partition].appeared(broker, at: Self.now(), into: &effects)
+      case .vanished: links[partition].vanished(broker, at: Self.now(), into: &effects)
+      }
+      perform(of: partition)
     }
   }
 

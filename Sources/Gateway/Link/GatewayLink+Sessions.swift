@@ -25,15 +25,25 @@ extension GatewayLink {
       partitions: UInt64(configuration.partitions), hasClients: configuration.hasClients)
   }
 
-  /// The connection to a broker is there. Where there are several, the broker may have taken over meanwhile.
+  /// The connection to a broker is there. While the session is with another one, the broker is greeted in it: it may
+  /// have begun since the session's hello was said, and may take over. Where no session is open, the hello waits in the
+  /// broker's pipe: it was said at the start, or when the connection before this one was lost.
   public func appeared(_ broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    guard configuration.brokers > 1, !isOpen || broker != self.broker else { return }
+    guard isOpen, broker != self.broker else { return }
     effects.append(.greet(broker: broker, LinkMessage(session: session, sequence: 0, body: .hello(hello))))
   }
 
-  /// The connection to a broker was lost, and what was on its way with it.
+  /// The connection to a broker was lost, and what was on its way with it; what it had brought was received before. To
+  /// be told once of each connection that has appeared.
+  ///
+  /// The hello that is said now waits in the broker's pipe, before all that is said after it, until the next connection
+  /// carries it. Where no session is open, the last hello may have been lost, or its welcome. It is not known which
+  /// broker would have welcomed the gateway, so any of them counts; and the session is a newer one, since a broker that
+  /// has opened this one does not welcome the gateway in it again.
   public func vanished(_ broker: Int, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    if isOpen, broker == self.broker { reopen(at: now, into: &effects) }
+    if isOpen && broker != self.broker { return }
+    beImpatient()
+    reopen(at: now, into: &effects)
   }
 
   /// Requests of a resync that are under way at once: enough for the broker to work on, and so few that whoever asks for

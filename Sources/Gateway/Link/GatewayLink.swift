@@ -16,7 +16,8 @@ public struct GatewayLinkConfiguration: Sendable {
   public var acknowledgeBytes: UInt64 = 1 << 20
   /// Subscribers of one channel on this gateway, on all its event loops: error 106. 0: any number.
   public var maximumSubscribers: Int
-  /// Most publications that bring one channel up to date after a new session.
+  /// Most publications that bring one channel up to date after a new session. It bounds what one channel may have
+  /// missed, not how many channels there are: where it is more, that is said to be lost.
   public var resyncLimit: UInt32 = 10_000
   /// Bytes of payloads that are kept as bases of patches, one for each channel on which somebody takes patches.
   public var deltaBytes = 64 << 20
@@ -50,7 +51,8 @@ public struct GatewayLinkConfiguration: Sendable {
 ///
 /// States:
 /// - opening: a hello is on its way to every broker. Requests wait. Can transition to: open with the broker that welcomes
-///   first, opening in a newer session (any sign that the welcome was lost).
+///   first, opening in a newer session (patience is over, or the connection to a broker is lost, and maybe the hello or
+///   the welcome with it).
 /// - open: messages flow. Can transition to: opening (a number is missing, the broker says reset, is silent, or the
 ///   connection to it is lost; or another broker welcomes the gateway with a higher term).
 ///
@@ -145,6 +147,12 @@ public final class GatewayLink {
   func close() {
     guard isOpen else { return }
     termHeard = lastHeard
+    state = .opening(patience: configuration.heartbeatInterval)
+  }
+
+  /// Waits for a welcome no longer than at first before it says the next hello.
+  func beImpatient() {
+    close()
     state = .opening(patience: configuration.heartbeatInterval)
   }
 

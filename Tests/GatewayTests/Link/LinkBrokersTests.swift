@@ -65,22 +65,45 @@ struct LinkBrokersTests {
   @Test("Where the connection to the session's broker is lost, all are asked at once; to another one, nobody")
   func vanished() {
     open(with: 1, term: 7)
-    scene.perform { scene.link.vanished(0, at: scene.now, into: &$0) }
+    scene.vanish(0)
     #expect(scene.link.isOpen && scene.sends() == [])
-    scene.perform { scene.link.vanished(1, at: scene.now, into: &$0) }
+    scene.vanish(1)
     #expect(!scene.link.isOpen && scene.sends() == [.hello])
-    scene.perform { scene.link.vanished(1, at: scene.now, into: &$0) }
-    #expect(scene.sends() == [], "a hello is on its way already")
+    scene.appear(1)
+    #expect(scene.sends() == [] && scene.tells() == [], "a hello waits in the pipe already")
     scene.welcome(by: 0, term: 8)
     #expect(scene.link.isOpen && scene.link.broker == 0 && scene.link.counters.moves == 1)
+  }
+
+  @Test("A hello that may be lost with a connection is said anew at once, in a newer session, and waits as at first")
+  func helloLost() {
+    open(with: 1, term: 7)
+    scene.vanish(1)
+    let first = scene.session
+    scene.pass(1000)
+    scene.pass(2000)
+    #expect(scene.sends() == [.hello, .hello, .hello])
+    scene.appear(2)
+    let said = scene.session
+    // The broker may have welcomed the gateway, and does not do so again in the same session.
+    scene.vanish(2)
+    #expect(scene.sends() == [.hello] && scene.session == said + 1 && said == first + 2)
+    scene.welcome(by: 2, term: 8, session: said)
+    #expect(!scene.link.isOpen)
+    scene.pass(999)
+    #expect(scene.sends() == [])
+    scene.pass(1)
+    #expect(scene.sends() == [.hello], "no welcome is waited for longer than at first")
+    scene.welcome(by: 2, term: 8)
+    #expect(scene.link.isOpen && scene.link.broker == 2)
   }
 
   @Test("A broker whose connection is there now is greeted in the session that there is, but not the session's own")
   func appeared() {
     open(with: 1, term: 7)
-    scene.perform { scene.link.appeared(1, at: scene.now, into: &$0) }
+    scene.appear(1)
     #expect(scene.tells() == [])
-    scene.perform { scene.link.appeared(2, at: scene.now, into: &$0) }
+    scene.appear(2)
     let hello = LinkMessage(session: 1, sequence: 0, body: .hello(LinkHello(gateway: 9)))
     #expect(scene.tells() == [.greet(broker: 2, hello)])
     #expect(scene.link.isOpen && scene.sends() == [])
@@ -95,7 +118,7 @@ struct LinkBrokersTests {
   func goneBack() {
     open(with: 0, term: 7)
     let timeout = scene.link.configuration.brokerTimeout
-    scene.perform { scene.link.vanished(0, at: scene.now, into: &$0) }
+    scene.vanish(0)
     scene.pass(timeout)
     scene.welcome(by: 1, term: 3)
     #expect(!scene.link.isOpen)
@@ -107,12 +130,32 @@ struct LinkBrokersTests {
   @Test("With one broker its terms mean nothing, and it is greeted once for each session")
   func alone() {
     let scene = LinkScene()
+    scene.appear(0)
+    #expect(scene.sends() == [.hello] && scene.tells() == [])
     scene.welcome(by: 0, term: 7)
-    scene.perform { scene.link.appeared(0, at: scene.now, into: &$0) }
-    #expect(scene.tells() == [])
-    scene.perform { scene.link.vanished(0, at: scene.now, into: &$0) }
-    #expect(!scene.link.isOpen)
+    #expect(scene.sends() == [.resynced])
+    scene.vanish(0)
+    #expect(!scene.link.isOpen && scene.sends() == [.hello])
+    scene.appear(0)
+    #expect(scene.sends() == [] && scene.tells() == [])
     scene.welcome(by: 0, term: 1)
     #expect(scene.link.isOpen && scene.link.counters.moves == 0)
+  }
+
+  @Test("One broker that was given up before its connection was is asked again when the connection is lost, at once")
+  func aloneAndSilent() {
+    let scene = LinkScene()
+    scene.appear(0)
+    scene.welcome(by: 0, term: 7)
+    _ = scene.sends()
+    // Its machine is gone. What is said now is lost with the connection, of which nobody knows yet that it is none.
+    scene.pass(5001)
+    scene.pass(1000)
+    #expect(scene.sends() == [.hello, .hello])
+    scene.vanish(0)
+    #expect(scene.sends() == [.hello])
+    scene.appear(0)
+    scene.welcome(by: 0, term: 7)
+    #expect(scene.link.isOpen)
   }
 }

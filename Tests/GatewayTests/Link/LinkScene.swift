@@ -78,6 +78,9 @@ final class LinkScene {
     perform { link.receive(message, from: broker, at: now, into: &$0) }
   }
 
+  func appear(_ broker: Int) { perform { link.appeared(broker, at: now, into: &$0) } }
+  func vanish(_ broker: Int) { perform { link.vanished(broker, at: now, into: &$0) } }
+
   func welcome(by broker: Int, term: UInt64, session: UInt64? = nil) {
     receive(
       .welcome(LinkWelcome(broker: UInt64(broker), term: term)), from: broker, number: 0, session: session)
