@@ -96,7 +96,8 @@ final class Deployment: Sendable {
   var commands: String { broker.endpoints.commands ?? "" }
   var tap: String { broker.endpoints.tap ?? "" }
 
-  private subscript(name: String) -> FanfareProcess {
+  /// `broker`, `a` or `b`, where each is a process of its own.
+  subscript(name: String) -> FanfareProcess {
     guard let process = processes.withLock({ $0[name] }) else { preconditionFailure("\(name) was not started") }
     return process
   }

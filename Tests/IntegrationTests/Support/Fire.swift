@@ -144,10 +144,14 @@ final class FireRecord: Sendable {
   }
 
   /// A WebSocket client whose gateway survives: every publication is answered, however long the broker is away.
-  func pipeline(_ name: String, to channel: String, over peer: Peer) async {
+  ///
+  /// - Parameter mayPublish: whether it publishes something more now.
+  func pipeline(
+    _ name: String, to channel: String, over peer: Peer, while mayPublish: @Sendable () -> Bool = { true }
+  ) async {
     var underWay: [(number: Int, id: UInt32)] = []
     while !isOver {
-      while underWay.count < 16 {
+      while underWay.count < 16, mayPublish() {
         let number = next(name)
         underWay.append((number, peer.sendPublish(Self.data(name, number), to: channel)))
       }

@@ -12,13 +12,13 @@ final class Network: Sendable {
   /// As `.ci/run` finds it out.
   static let isPossible = Command(ServerProcess.repository.appendingPathComponent(".ci/namespaces")).succeeds()
 
+  static let machines = ["broker", "a", "b"]
   /// Where gateways reach the broker's machine.
   static let brokerAddress = "10.0.0.1"
   private static let folder = "/run/netns"
   private static let made = Atomic<Int>(0)
 
   private let name: String
-  private let machines = ["broker", "a", "b"]
   /// Of gateway `a` and of gateway `b`.
   let cables: [Cable]
 
@@ -52,7 +52,7 @@ final class Network: Sendable {
   }
 
   private func begin() async throws {
-    for machine in machines {
+    for machine in Self.machines {
       try await run("ip", "netns", "add", namespace(of: machine))
       try await run("ip", "-n", namespace(of: machine), "link", "set", "dev", "lo", "up")
     }
@@ -61,7 +61,7 @@ final class Network: Sendable {
 
   /// Devices go with their namespaces.
   private func end() async {
-    for machine in machines { try? await run("ip", "netns", "delete", namespace(of: machine)) }
+    for machine in Self.machines { try? await run("ip", "netns", "delete", namespace(of: machine)) }
   }
 
   /// Removes the networks of test processes that were killed, and ends what they had started there.
