@@ -96,19 +96,9 @@ enum SmallDisk {
   }
 
   private static func mount(_ folder: URL, mebibytes: Int) throws {
-    try run("mount", ["-t", "tmpfs", "-o", "size=\(mebibytes)m", "fanfare-test", folder.path])
+    let arguments = ["-t", "tmpfs", "-o", "size=\(mebibytes)m", "fanfare-test", folder.path]
+    guard Command(named: "mount", arguments).succeeds() else { throw Failure("mount failed") }
   }
 
-  private static func unmount(_ folder: URL) { try? run("umount", ["-l", folder.path]) }
-
-  private static func run(_ program: String, _ arguments: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failure("\(program) failed") }
-  }
+  private static func unmount(_ folder: URL) { _ = Command(named: "umount", ["-l", folder.path]).succeeds() }
 }

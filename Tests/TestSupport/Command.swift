@@ -39,4 +39,15 @@ public struct Command: Sendable {
       return Outcome(status: hasEnded ? process.status : nil, output: text)
     }
   }
+
+  /// Whether the program runs and ends well within a minute. Blocks the caller's thread: for conditions of tests, which
+  /// cannot wait otherwise.
+  public func succeeds() -> Bool {
+    let process = try? ChildProcess(
+      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+      errors: URL(fileURLWithPath: "/dev/null"))
+    guard let process else { return false }
+    // One that takes longer is killed and reaped with the last reference to it.
+    return blocksUntil(within: .seconds(60)) { !process.isRunning } && process.status == 0
+  }
 }

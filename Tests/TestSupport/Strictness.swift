@@ -7,6 +7,9 @@ public enum Need: String, CaseIterable, Sendable {
   case ioUring = "io_uring"
   /// Mounting a small file system, which takes root and the right to mount.
   case tmpfs
+  /// Network namespaces, with cables between them and queues on these, which take root, iproute2 and a container that
+  /// allows them (`.ci/namespaces`).
+  case namespaces
   /// A libzmq that encrypts.
   case curve
   /// The servers that Fanfare is measured against.

@@ -15,6 +15,12 @@ enum Fire {
   static func rounds(usually count: Int) -> Int {
     ProcessInfo.processInfo.environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? count
   }
+
+  /// Lets a trouble last. Whether anything happens meanwhile depends on whom it befalls.
+  static func letPass(_ duration: Duration) async {
+    let end = ContinuousClock.now + duration
+    _ = await eventually(within: .seconds(60)) { ContinuousClock.now >= end }
+  }
 }
 
 /// What happens to the broker that has a log.
@@ -44,41 +50,69 @@ extension FireRecord {
     let isDone = await eventually(within: .seconds(90)) { self.hasProgress(since: before, by: count) }
     try #require(isDone, "\(what): \(account(since: before))")
   }
-}
 
-extension Cluster {
-  /// Has two clients publish on a channel, one at each gateway, and a third listen, while `body` lets things happen. Then
-  /// each publication that was acknowledged must be in the history once, and with all the others at the subscriber, in
-  /// order; and nobody must have been told anything.
+  /// Has clients publish on a channel while `body` lets things happen. Then each publication that was acknowledged must
+  /// be in the history once, and with all the others at each subscriber, in order; and nobody must have been told
+  /// anything.
   ///
+  /// - Parameter history: asks for it, whole.
   /// - Returns: what was published, and the channel's history.
-  func fire(
-    on channel: String, _ what: String, _ body: (FireRecord) async throws -> Void
+  static func fire(
+    on channel: String, publishers: [Peer], subscribers: [Peer], _ what: String,
+    history: () async throws -> [String], _ body: (FireRecord) async throws -> Void
   ) async throws -> (record: FireRecord, history: [String]) {
-    let subscriber = try await client("sub", at: "a")
-    try await subscriber.subscribe(channel)
-    let publishers = [try await client("w0", at: "a"), try await client("w1", at: "b")]
+    for subscriber in subscribers { try await subscriber.subscribe(channel) }
     let record = FireRecord()
+    // A gateway that has missed more than 10,000 publications of a channel ends the subscriptions to it, as it should.
+    let isCaughtUp: @Sendable () -> Bool = {
+      let published = record.acknowledgements.values.reduce(0, +)
+      return subscribers.allSatisfy { published - $0.publications(channel).count < 5000 }
+    }
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { record.end() }
       for (index, peer) in publishers.enumerated() {
-        group.addTask { await record.pipeline("w\(index)", to: channel, over: peer) }
+        group.addTask { await record.pipeline("w\(index)", to: channel, over: peer, while: isCaughtUp) }
       }
       try await body(record)
       record.end()
       try await group.waitForAll()
     }
-    let history = try await history(channel)
-    let faults = record.faults(in: history)
+    let history = try await history()
+    var faults = record.faults(in: history)
+    for subscriber in subscribers {
+      _ = await eventually(within: .seconds(60)) { subscriber.publications(channel).count >= history.count }
+      faults += Self.faults(of: subscriber.publications(channel), against: history)
+      #expect(subscriber.events(channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
+    }
     #expect(faults.isEmpty, "\(what): \(faults.prefix(10))")
-    #expect(await eventually(within: .seconds(60)) { subscriber.publications(channel).count >= history.count })
-    let seen = subscriber.publications(channel)
-    let isWhole = seen.map(\.data) == history
-    #expect(isWhole, "\(what): \(seen.count) seen, \(history.count) kept")
-    let isContiguous = seen.compactMap(\.offset) == (0..<seen.count).map { UInt64($0) + 1 }
-    #expect(isContiguous, "\(what)")
-    #expect(subscriber.events(channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
-    #expect(([subscriber] + publishers).allSatisfy { $0.socket.closing == nil })
+    #expect((subscribers + publishers).allSatisfy { $0.socket.closing == nil })
     return (record, history)
+  }
+
+  /// What is wrong with what somebody saw who was subscribed before a channel's first publication: it is not the history,
+  /// or was not told as such.
+  static func faults(of seen: [Peer.Publication], against history: [String]) -> [String] {
+    var faults: [String] = []
+    let data = seen.map(\.data)
+    if data != history {
+      let place = zip(data, history).enumerated().first { $0.element.0 != $0.element.1 }
+      faults.append("\(data.count) seen, \(history.count) kept; they differ first at \(String(describing: place))")
+    }
+    if let place = seen.enumerated().first(where: { $0.element.offset != UInt64($0.offset) + 1 }) {
+      faults.append("\(place.element.data) is told as offset \(String(describing: place.element.offset))")
+    }
+    return faults
+  }
+}
+
+extension Cluster {
+  /// ``FireRecord/fire(on:publishers:subscribers:_:history:_:)`` with two clients that publish, one at each gateway, and a
+  /// third that listens.
+  func fire(
+    on channel: String, _ what: String, _ body: (FireRecord) async throws -> Void
+  ) async throws -> (record: FireRecord, history: [String]) {
+    try await FireRecord.fire(
+      on: channel, publishers: [try await client("w0", at: "a"), try await client("w1", at: "b")],
+      subscribers: [try await client("sub", at: "a")], what, history: { try await history(channel) }, body)
   }
 }

@@ -30,13 +30,16 @@ final class Deployment: Sendable {
   let kind: Kind
   let directory: URL
   let minter: TokenMinter
+  /// Where broker and gateways have machines of their own.
+  private let network: Network?
   private let settings: [String]
   private let configuration: URL
   private let processes = Mutex<[String: FanfareProcess]>([:])
 
-  private init(_ kind: Kind, in directory: URL, settings: [String]) async throws {
+  private init(_ kind: Kind, in directory: URL, on network: Network?, settings: [String]) async throws {
     self.kind = kind
     self.directory = directory
+    self.network = network
     self.settings = ["token.hmac_secret=\(Self.secret)"] + settings
     minter = try TokenMinter(hmacSecret: Self.secret)
     configuration = directory.appendingPathComponent("fanfare.json")
@@ -44,20 +47,24 @@ final class Deployment: Sendable {
 
   /// Runs the body against a deployment of its own.
   ///
-  /// - Parameter given: where it keeps its data; nil: in a folder that is removed afterwards.
+  /// - Parameters:
+  ///   - given: where it keeps its data; nil: in a folder that is removed afterwards.
+  ///   - network: whose machines its processes run on; nil: this one's.
   static func with(
-    _ kind: Kind, settings: [String] = [], in given: URL? = nil, _ body: (Deployment) async throws -> Void
+    _ kind: Kind, settings: [String] = [], in given: URL? = nil, on network: Network? = nil,
+    _ body: (Deployment) async throws -> Void
   ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
-    if let given { return try await run(kind, settings, in: given, body) }
-    try await withTemporaryFolder { try await run(kind, settings, in: $0, body) }
+    if let given { return try await run(kind, settings, in: given, network, body) }
+    try await withTemporaryFolder { try await run(kind, settings, in: $0, network, body) }
   }
 
   private static func run(
-    _ kind: Kind, _ settings: [String], in directory: URL, _ body: (Deployment) async throws -> Void
+    _ kind: Kind, _ settings: [String], in directory: URL, _ network: Network?,
+    _ body: (Deployment) async throws -> Void
   ) async throws {
-    let deployment = try await Deployment(kind, in: directory, settings: settings)
+    let deployment = try await Deployment(kind, in: directory, on: network, settings: settings)
     do {
       try await deployment.start()
       try await body(deployment)
@@ -89,7 +96,8 @@ final class Deployment: Sendable {
   var commands: String { broker.endpoints.commands ?? "" }
   var tap: String { broker.endpoints.tap ?? "" }
 
-  private subscript(name: String) -> FanfareProcess {
+  /// `broker`, `a` or `b`, where each is a process of its own.
+  subscript(name: String) -> FanfareProcess {
     guard let process = processes.withLock({ $0[name] }) else { preconditionFailure("\(name) was not started") }
     return process
   }
@@ -116,7 +124,7 @@ final class Deployment: Sendable {
     case .ipc: own.append("backbone.endpoint=ipc://\(directory.path)/b.ipc")
     case .curve:
       own += [
-        "backbone.endpoint=tcp://127.0.0.1:*",
+        "backbone.endpoint=tcp://\(network == nil ? "127.0.0.1" : Network.brokerAddress):*",
         "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
       ]
     }
@@ -146,7 +154,8 @@ final class Deployment: Sendable {
     _ name: String, _ role: FanfareProcess.Role, _ configuration: URL, _ own: [String]
   ) async throws {
     let process = try await FanfareProcess(
-      role, in: directory.appendingPathComponent(name), configuration: configuration, settings: own + settings)
+      role, in: directory.appendingPathComponent(name), configuration: configuration, settings: own + settings,
+      under: network?.wrapper(on: name) ?? [])
     processes.withLock { $0[name] = process }
   }
 

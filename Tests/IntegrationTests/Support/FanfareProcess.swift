@@ -24,8 +24,10 @@ final class FanfareProcess: Sendable {
   /// - Parameters:
   ///   - directory: its data folder; what an earlier process left there is found again.
   ///   - settings: as with `--set`, the later ones count.
+  ///   - wrapper: a command that becomes the one behind it, in the same process.
   init(
-    _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], deadline: Duration = .seconds(120)
+    _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], under wrapper: [String] = [],
+    deadline: Duration = .seconds(120)
   ) async throws {
     try? FileManager.default.createDirectory(
       at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -34,9 +36,11 @@ final class FanfareProcess: Sendable {
     errorFile = configuration.deletingLastPathComponent().appendingPathComponent("stderr-\(UUID().uuidString).txt")
     let all =
       ["server.host=127.0.0.1", "server.port=0", "admin.port=0", "data.directory=\(directory.path)"] + settings
+    let command =
+      wrapper + [try ServerProcess.executable().path, role.rawValue, "--config", configuration.path]
+      + all.flatMap { ["--set", $0] }
     process = try ChildProcess(
-      ServerProcess.executable(),
-      [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] },
+      URL(fileURLWithPath: command[0]), Array(command.dropFirst()),
       environment: ChildProcess.fanfareEnvironment, errors: errorFile)
     identifier = process.identifier
     let (process, errorFile) = (process, errorFile)

@@ -58,25 +58,26 @@ final class FireRecord: Sendable {
 
   static func data(_ publisher: String, _ number: Int) -> String { "\(publisher)-\(number)" }
 
-  /// What is wrong with a history: something acknowledged is missing, twice or out of its publisher's order.
+  /// What is wrong with a history: something acknowledged is missing, or something is in it that was never sent, twice or
+  /// out of its publisher's order.
   func faults(in history: [String]) -> [String] {
     var faults: [String] = []
     var newest: [String: Int] = [:]
     var found: [String: Set<Int>] = [:]
+    let (sent, acknowledged) = state.withLock { ($0.sent, $0.acknowledged) }
     for data in history {
       let parts = data.split(separator: "-")
-      guard parts.count == 2, let number = Int(parts[1]) else {
+      let publisher = parts.first.map(String.init) ?? ""
+      guard parts.count == 2, let number = Int(parts[1]), number > 0, number <= sent[publisher, default: 0] else {
         faults.append("\(data) was never sent")
         continue
       }
-      let publisher = String(parts[0])
       if !found[publisher, default: []].insert(number).inserted { faults.append("\(data) twice") }
       if number <= newest[publisher, default: 0] {
         faults.append("\(data) after \(publisher)-\(newest[publisher, default: 0])")
       }
       newest[publisher] = number
     }
-    let acknowledged = state.withLock { $0.acknowledged }
     for (publisher, numbers) in acknowledged {
       let missing = numbers.subtracting(found[publisher] ?? [])
       if !missing.isEmpty { faults.append("\(publisher): acknowledged and missing \(missing.sorted().prefix(10))") }
@@ -143,10 +144,14 @@ final class FireRecord: Sendable {
   }
 
   /// A WebSocket client whose gateway survives: every publication is answered, however long the broker is away.
-  func pipeline(_ name: String, to channel: String, over peer: Peer) async {
+  ///
+  /// - Parameter mayPublish: whether it publishes something more now.
+  func pipeline(
+    _ name: String, to channel: String, over peer: Peer, while mayPublish: @Sendable () -> Bool = { true }
+  ) async {
     var underWay: [(number: Int, id: UInt32)] = []
     while !isOver {
-      while underWay.count < 16 {
+      while underWay.count < 16, mayPublish() {
         let number = next(name)
         underWay.append((number, peer.sendPublish(Self.data(name, number), to: channel)))
       }
