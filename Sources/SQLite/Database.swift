@@ -158,8 +158,8 @@ public final class Database {
     unsafe sqlite3_db_release_memory(handle)
   }
 
-  /// SQLite cuts the write-ahead log without a sync, since nothing that is in the database needs it any more. But a power cut
-  /// a moment later would bring back what stood in it, and the next process might leave it there.
+  /// SQLite cuts the write-ahead log without a sync, since all of it is in the database. A power cut a moment later would
+  /// bring back what stood in it.
   private func syncLog() throws(DatabaseError) {
     var pointer: UnsafeMutablePointer<sqlite3_file>?
     let code = unsafe withUnsafeMutablePointer(to: &pointer) { place in

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What was deleted, or whose key was destroyed, does not come back when the power goes; and a key that something needs is
-/// there. The disk is searched as the cut leaves it, before a server has looked at it.
+/// What was deleted, or whose key was destroyed, does not come back when the power goes; and a key that something needs
+/// is there. The disk is searched as the cut leaves it, before a server has looked at it.
 extension LazyFSTests {
   private static func withHall(_ settings: [String], _ body: (PhoneHall, LazyFS) async throws -> Void) async throws {
     try await withTemporaryFolder { beside in
@@ -32,7 +32,7 @@ extension LazyFSTests {
         let people = try await Self.people(of: round, desk, lazy)
         for person in people { _ = try desk.call("user_delete", "{\"user\":\"\(person.user)\"}") }
         // In every other round the power goes as soon as all is done, else after a few looks.
-        let looks = round.isMultiple(of: 2) ? Int.random(in: 0...60, using: &random) : .max
+        let looks = round.isMultiple(of: 2) ? Int.random(in: 0...1000, using: &random) : .max
         var done: Set<String> = []
         for _ in 0..<looks where done.count < people.count {
           for person in people where try desk.state(of: person.user) == "done" { done.insert(person.user) }
@@ -136,7 +136,8 @@ extension LazyFSTests {
   }
 }
 
-/// The keys of hours of State and of messages that disappear, as their files have them (`Sources/Vault/HourKeys.swift`).
+/// The keys of hours of State and of messages that disappear, as their files have them
+/// (`Sources/Vault/HourKeys.swift`).
 private struct HourKeySets {
   private static let hour: Int64 = 3_600_000
   private let sealed: [Int64: [UInt8]]
@@ -164,8 +165,8 @@ private struct HourKeySets {
     Set([sealed[time / Self.hour], vanishing[time / Self.hour + 1]].compactMap(\.self))
   }
 
-  /// Those that are to be destroyed at a time: a State waits for 24 hours, a picture to be sent for one, and both have an
-  /// hour more.
+  /// Those that are to be destroyed at a time: a State waits for 24 hours, a picture to be sent for one, and both have
+  /// an hour more.
   func doomed(at time: Int64) -> Set<[UInt8]> {
     let now = time / Self.hour
     return Set(sealed.filter { $0.key < now - 26 }.values)

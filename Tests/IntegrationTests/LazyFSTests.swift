@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Power cuts on a file system that forgets what was not synced: what the log acknowledged is there, and what was deleted or
-/// destroyed is not. `FIRE_ROUNDS` says how often the power goes, `FIRE_SEED` when.
+/// Power cuts on a file system that forgets what was not synced: what the log acknowledged is there, and what was deleted
+/// or destroyed is not. `FIRE_ROUNDS` says how often the power goes, `FIRE_SEED` when.
 @Suite("Power cuts on LazyFS", .ownThread, .skipUnlessStrict(.lazyfs, isThere: LazyFS.isThere))
 struct LazyFSTests {
   @Test("LazyFS forgets bytes, sizes and what was overwritten, and nothing that was synced")

@@ -1,8 +1,8 @@
 public import Foundation
 import Glibc
 
-/// A folder on LazyFS, a file system in FUSE that keeps in its memory what was written and hands it to the disk when it is
-/// synced: so the power can be cut. `FANFARE_LAZYFS` names the program (docs/GUARANTEES.md, Longer runs).
+/// A folder on LazyFS, a file system in FUSE that keeps in its memory what was written and hands it to the disk when it
+/// is synced: so the power can be cut. `FANFARE_LAZYFS` names the program (docs/GUARANTEES.md, Longer runs).
 ///
 /// It forgets bytes and sizes of files. Names are the disk's at once: a file that was made, renamed or removed stays so,
 /// synced or not. It knows neither sockets nor free space, for which ``settings`` make up. A cut leaves nothing that was
@@ -16,13 +16,16 @@ public final class LazyFS: Sendable {
 
   public static var isThere: Bool { program != nil }
 
-  /// Mounts, waits for an end of its input, which comes with the end of the tests at the latest, and unmounts.
+  /// Mounts, waits for an end of its input, which comes with the end of the tests at the latest, and unmounts. LazyFS
+  /// itself then ends by an abort.
   private static let script = """
+    ulimit -c 0
     "$0" "$@" >&2 & program=$!
     read -r end
     fusermount3 -u -z "$1" 2>/dev/null || umount -l "$1"
     kill $program 2>/dev/null
     wait $program
+    exit 0
     """
 
   /// Where the server finds its files.
@@ -128,9 +131,20 @@ public final class LazyFS: Sendable {
     close(finished)
   }
 
-  /// Forgets what was not synced. Whoever has a file open must have ended before: to a process that goes on, no power was
-  /// cut.
+  /// Whether FUSE keeps a file that was removed while somebody had it open, under a name of its own. It goes when the
+  /// file is closed, of which LazyFS hears a moment after the end of the process.
+  private var keepsRemovedFiles: Bool {
+    let names = FileManager.default.enumerator(atPath: disk.path)
+    while let name = names?.nextObject() as? String {
+      if name.split(separator: "/").last?.hasPrefix(".fuse_hidden") == true { return true }
+    }
+    return false
+  }
+
+  /// Forgets what was not synced. Whoever has a file open must have ended before: a process that goes on would notice
+  /// nothing.
   public func cutPower() async throws {
+    guard await eventually({ !keepsRemovedFiles }) else { throw failure("somebody has a file open in \(folder.path)") }
     // LazyFS opens this pipe on a thread of its own, which may begin later than the mount.
     var orders: Int32 = -1
     let isHeard = await eventually {
