@@ -147,12 +147,29 @@ public final class Database {
   /// Writes the write-ahead log into the database, waits for readers, and cuts the log to nothing. Where the database
   /// has `secure_delete`, no file holds anything then of rows that were deleted before.
   ///
+  /// When this returns, no power cut brings anything of it back.
+  ///
   /// - Throws: ``ResultCode/busy`` where a reader is in the way for longer than the busy timeout.
   public func checkpointAndTruncate() throws(DatabaseError) {
     let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     if code != SQLITE_OK { throw error(code) }
+    try syncLog()
     // Pages in memory still have in their gaps what the file has no more (OverwritingFiles), and would bring it back.
     unsafe sqlite3_db_release_memory(handle)
+  }
+
+  /// SQLite cuts the write-ahead log without a sync, since all of it is in the database. A power cut a moment later would
+  /// bring back what stood in it.
+  private func syncLog() throws(DatabaseError) {
+    var pointer: UnsafeMutablePointer<sqlite3_file>?
+    let code = unsafe withUnsafeMutablePointer(to: &pointer) { place in
+      unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, place)
+    }
+    if code != SQLITE_OK { throw error(code) }
+    // A database in memory alone has none.
+    guard let file = unsafe pointer, let sync = unsafe file.pointee.pMethods?.pointee.xSync else { return }
+    let synced = unsafe sync(file, SQLITE_SYNC_NORMAL)
+    if synced != SQLITE_OK { throw DatabaseError(ResultCode(rawValue: synced), "the write-ahead log cannot be synced") }
   }
 
   // MARK: The end

@@ -36,6 +36,8 @@ public enum Need: String, CaseIterable, Sendable {
   case typescript
   /// The official centrifuge-js, as a file of CommonJS that FANFARE_CENTRIFUGE_JS names.
   case centrifugeJS = "centrifuge-js"
+  /// LazyFS, a file system that forgets what was not synced, as a program that FANFARE_LAZYFS names.
+  case lazyfs
   /// testssl.sh, which scans the port for clients as strangers do; by `.ci/setup test`.
   case testssl
   /// `systemd-analyze`, which reads the unit for systemd.

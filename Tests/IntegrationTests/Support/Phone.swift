@@ -193,17 +193,27 @@ final class PhoneHall: Sendable {
   private let minter: TokenMinter
   private let process: Mutex<FanfareProcess>
 
-  static func with(_ settings: [String] = [], _ body: (PhoneHall) async throws -> Void) async throws {
+  /// Runs the body against a server of its own.
+  ///
+  /// - Parameter given: where it keeps its data, in the folder `data`; nil: in a folder that is removed afterwards.
+  static func with(
+    _ settings: [String] = [], in given: URL? = nil, _ body: (PhoneHall) async throws -> Void
+  ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
-    try await withTemporaryFolder { directory in
-      let hall = try await PhoneHall(directory, settings)
-      do { try await body(hall) } catch {
-        await hall.server.kill()
-        throw error
-      }
+    if let given { return try await run(settings, in: given, body) }
+    try await withTemporaryFolder { try await run(settings, in: $0, body) }
+  }
+
+  private static func run(
+    _ settings: [String], in directory: URL, _ body: (PhoneHall) async throws -> Void
+  ) async throws {
+    let hall = try await PhoneHall(directory, settings)
+    do { try await body(hall) } catch {
       await hall.server.kill()
+      throw error
     }
+    await hall.server.kill()
   }
 
   private init(_ directory: URL, _ settings: [String]) async throws {
@@ -242,10 +252,15 @@ final class PhoneHall: Sendable {
 
   /// SIGKILL, and the same data again.
   ///
-  /// - Parameter folder: another data folder, as on another machine.
-  func killAndRestart(_ more: [String] = [], in folder: URL? = nil) async throws {
+  /// - Parameters:
+  ///   - folder: another data folder, as on another machine.
+  ///   - meanwhile: what happens while no server runs.
+  func killAndRestart(
+    _ more: [String] = [], in folder: URL? = nil, meanwhile: () async throws -> Void = {}
+  ) async throws {
     let port = URL(string: url)?.port ?? 0
     await server.kill()
+    try await meanwhile()
     let next = try await FanfareProcess(
       .serve, in: folder ?? data, configuration: directory.appendingPathComponent("fanfare.json"),
       settings: settings + ["server.port=\(port)"] + more)

@@ -69,6 +69,11 @@ final class FaultyDisk: @unchecked Sendable {
     return bytes
   }
 
+  /// Whether the log's database has a text in one of its files, synced or not.
+  func holds(_ text: String) -> Bool {
+    ["", "-wal"].contains { suffix in contents(of: DataFolder.databaseName + suffix)?.contains(text.utf8) ?? false }
+  }
+
   fileprivate func size(of name: String) -> Int { max(0, Int(faulty_disk_read(disk, name, nil, 0))) }
 
   fileprivate func replace(_ name: String, with bytes: [UInt8]) -> Bool {

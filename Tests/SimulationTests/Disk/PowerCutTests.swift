@@ -140,4 +140,31 @@ let quiet = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
     }
     #expect(failed > 4)
   }
+
+  @Test("What a scrub has overwritten is in no file after a power cut either")
+  func scrubbed() throws {
+    let secret = "what was taken back"
+    for seed in 1...40 as ClosedRange<UInt64> {
+      let disk = FaultyDisk()
+      let log = try SteppedStore(on: disk, options: .init(), randomness: SeededRandom(seed: seed))
+      let epoch = try log.store.open(Self.durable, durability: .durable).position.epoch
+      func append(_ offset: UInt64, _ text: String, edit: LogEdit? = nil) {
+        _ = log.store.append(
+          LogEntry(
+            ticket: offset, channel: Self.durable, epoch: epoch,
+            publication: Publication(offset: offset, time: 1, data: Array(text.utf8)), durability: .durable,
+            historySize: 100, historyTTLMilliseconds: 1_000_000, edit: edit))
+        #expect(log.step().map(\.error) == [nil])
+      }
+      append(1, secret)
+      #expect(disk.holds(secret))
+      append(2, "removed", edit: LogEdit(replacement: Publication(offset: 1, time: 1, data: [])))
+      log.store.scrub()
+      _ = log.step()
+      #expect(!disk.holds(secret), "seed \(seed)")
+      let left = disk.powerCut(seed: seed)
+      _ = log.close()
+      #expect(!left.holds(secret), "seed \(seed): the power cut brought it back")
+    }
+  }
 }
