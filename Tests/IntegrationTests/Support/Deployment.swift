@@ -137,8 +137,9 @@ final class Deployment: Sendable {
         "backbone.curve.client_secret_key_file=\(directory.path)/gateway.key",
       ]
     }
-    async let a: Void = start("a", .gateway, configuration, link)
-    async let b: Void = start("b", .gateway, configuration, link)
+    let options = link
+    async let a: Void = start("a", .gateway, configuration, options)
+    async let b: Void = start("b", .gateway, configuration, options)
     _ = try await (a, b)
   }
 
