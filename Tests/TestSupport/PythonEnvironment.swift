@@ -43,7 +43,7 @@ public actor PythonEnvironment {
   }
 
   private static func run(_ command: Command, _ purpose: String) async throws {
-    let outcome = try await command.run(deadline: .seconds(300))
+    let outcome = try await command.run(deadline: .seconds(900))
     guard outcome.status == 0 else {
       throw Failure(
         description: "cannot \(purpose); \"make test\" installs what it needs. Its output: \(outcome.output)")
