@@ -23,7 +23,7 @@ struct AppsUnderFireTests {
         }
       }
       let outcomes = try await deployment.burn(
-        "Clique under fire, \(place.testDescription)", Fire.rounds(usually: 12), couples)
+        "Clique under fire, \(place.testDescription)", Fire.rounds(usually: 16), couples)
       let faults = outcomes.flatMap(\.faults)
       #expect(faults.isEmpty, "\(faults.prefix(10))")
       var left = ["nobody has looked yet"]
@@ -61,7 +61,7 @@ struct AppsUnderFireTests {
         }
       }
       let outcomes = try await deployment.burn(
-        "State under fire, \(place.testDescription)", Fire.rounds(usually: 5), pairs)
+        "State under fire, \(place.testDescription)", Fire.rounds(usually: 8), pairs)
       let faults = outcomes.flatMap(\.faults)
       #expect(faults.isEmpty, "\(faults.prefix(10))")
       var files: Set<String> = []

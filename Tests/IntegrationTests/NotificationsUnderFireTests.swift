@@ -39,7 +39,7 @@ struct NotificationsUnderFireTests {
           }
         }
         let what = "notifications under fire, \(place.testDescription)"
-        let faults = try await deployment.burn(what, Fire.rounds(usually: 5), couples + exchanges).flatMap { $0 }
+        let faults = try await deployment.burn(what, Fire.rounds(usually: 10), couples + exchanges).flatMap { $0 }
         #expect(faults.isEmpty, "\(faults.prefix(10))")
         print("\(what): \(receiver.arrivals.count) told")
       }

@@ -6,13 +6,15 @@ import Testing
 /// acknowledged.
 final class FireExchange {
   /// What becomes of what one has sent.
-  private enum Fate: CaseIterable {
-    case answered, answeredAgain, unanswered
+  private enum Fate {
+    case answered, unanswered
     /// The other blocks, or the one who has sent.
     case blocked, regretted
     /// The other blocks before it is sent.
     case unheard
   }
+
+  private static let fates: [Fate] = [.answered, .answered, .unanswered, .blocked, .regretted, .unheard]
 
   /// How long something sealed waits, and a reveal lasts.
   static let lifetime = 3
@@ -51,7 +53,7 @@ final class FireExchange {
 
   func step() async throws {
     let me = Int.random(in: 0...1, using: &random)
-    let fate = Fate.allCases.randomElement(using: &random) ?? .answered
+    let fate = Self.fates.randomElement(using: &random) ?? .answered
     if fate == .unheard { try await block(1 - me) }
     let state = try await record(me)
     guard let sent = try await any(me).send(state, to: people[1 - me]) else { return try await forgive(me) }
@@ -62,14 +64,14 @@ final class FireExchange {
     if keepsFile, boxes.isEmpty { try await noteBoxes() }
     try await look(at: [state], until: nil)
     switch fate {
-    case .answered, .answeredAgain: try await answer(state, sent, by: 1 - me)
+    case .answered: try await answer(state, sent, by: 1 - me)
     case .unanswered: try await expire(sent, for: people)
     case .blocked, .unheard:
-      if fate == .blocked { try await block(1 - me) }
+      if fate == .blocked { try await block(1 - me, before: sent) }
       try await expire(sent, for: [people[me]])
       try await any(1 - me).call("state.unblock", #"{"user":"\#(people[me])"}"#)
     case .regretted:
-      try await block(me)
+      try await block(me, before: sent)
       try await expire(sent, for: [people[1 - me]])
       try await any(me).call("state.unblock", #"{"user":"\#(people[1 - me])"}"#)
     }
@@ -80,6 +82,12 @@ final class FireExchange {
 
   private func block(_ person: Int) async throws {
     try await any(person).call("state.block", #"{"user":"\#(people[1 - person])"}"#)
+  }
+
+  /// Blocks while something is sealed. Where that has expired meanwhile, whoever blocks may have heard so.
+  private func block(_ person: Int, before sent: FireState.Sent) async throws {
+    try await block(person)
+    if FireClock.now >= sent.until { ledger.expect("expired", sent.until, of: [people[person]], isOptional: true) }
   }
 
   private func record(_ me: Int) async throws -> FireState {
@@ -96,9 +104,9 @@ final class FireExchange {
       return try await forgive(me)
     }
     if sent.phase == "sent" {
-      // It came too late to be the answer.
+      // It came too late to be the answer; what it follows has expired for whoever was told before.
       if sent.since < first.until { faults.append("\(people[me])'s answer in time was none") }
-      ledger.expect("expired", first.until, of: people)
+      ledger.expect("expired", first.until, of: people, isOptional: true)
       ledger.expect("sent", sent.since, of: [people[me]])
       ledger.expect("received", sent.since, of: [people[1 - me]])
       secrets += mine.secrets.map { ($0, people[1 - me]) }

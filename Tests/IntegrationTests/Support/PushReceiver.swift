@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -48,6 +49,7 @@ final class PushReceiver: Sendable {
 
   private let process: ChildProcess
   private let output: URL
+  private let noted: Mutex<Noted>
   /// Of a server that sends here, and of its gateways.
   let settings: [String]
 
@@ -64,12 +66,12 @@ final class PushReceiver: Sendable {
       environment: ProcessInfo.processInfo.environment, output: output,
       errors: folder.appendingPathComponent("receiver-errors.txt"))
     let (process, output) = (process, output)
-    var port: Int?
+    var noted = Noted()
     _ = await eventually {
-      port = Self.lines(of: output).first.flatMap { Int($0) }
-      return port != nil || !process.isRunning
+      _ = noted.arrivals(in: output)
+      return noted.port != nil || !process.isRunning
     }
-    guard let port else { throw Failure("the receiver did not start") }
+    guard let port = noted.port else { throw Failure("the receiver did not start") }
     let origin = "https://localhost:\(port)"
     let account = folder.appendingPathComponent("account.json")
     let key = try TestCertificate.openssl(["genpkey", "-algorithm", "RSA", "-quiet"])
@@ -84,28 +86,46 @@ final class PushReceiver: Sendable {
       "push.notifications=true", "push.fcm.service_account_file=\(account.path)", "push.fcm.url=\(origin)",
       "push.certificate_authorities=\(chain.path)",
     ]
-    // Its files are read by now.
+    self.noted = Mutex(noted)
+    // The receiver has read its files.
     withExtendedLifetime(certificate) {}
   }
 
   func stop() { process.signal(SIGKILL) }
 
-  /// The lines that are whole.
-  private static func lines(of file: URL) -> [Substring] {
-    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-    return text.last == "\n" ? text.split(separator: "\n") : text.split(separator: "\n").dropLast()
-  }
-
   /// All that has come, in order.
-  var arrivals: [NoticeArrival] {
-    Self.lines(of: output).dropFirst().compactMap { line in
-      guard let noted = try? JSON(String(line)), let life = noted["life"].int else { return nil }
+  var arrivals: [NoticeArrival] { noted.withLock { $0.arrivals(in: output) } }
+
+  /// What was read of the file so far: people look at it all the time.
+  private struct Noted {
+    private var bytes: UInt64 = 0
+    private(set) var port: Int?
+    private var arrivals: [NoticeArrival] = []
+
+    mutating func arrivals(in file: URL) -> [NoticeArrival] {
+      guard let handle = try? FileHandle(forReadingFrom: file) else { return arrivals }
+      defer { try? handle.close() }
+      try? handle.seek(toOffset: bytes)
+      let read = (try? handle.readToEnd()) ?? Data()
+      // A line of which a part was written is read when it is whole.
+      let whole = read.prefix(read.lastIndex(of: UInt8(ascii: "\n")).map { $0 - read.startIndex + 1 } ?? 0)
+      bytes += UInt64(whole.count)
+      for line in String(decoding: whole, as: UTF8.self).split(separator: "\n") { take(String(line)) }
+      return arrivals
+    }
+
+    private mutating func take(_ line: String) {
+      guard let noted = try? JSON(line), let life = noted["life"].int else {
+        port = Int(line)
+        return
+      }
       let (message, data) = (noted["message"], noted["message"]["data"])
       let kind: NoticeArrival.Kind =
         !data["withdraw"].isNull ? .withdrawal : !data["update"].isNull ? .update : .show
-      return NoticeArrival(
-        device: message["token"].string ?? "", life: life, kind: kind, topic: data["topic"].string ?? "",
-        offset: data["offset"].string.flatMap { Int($0) }, text: String(line))
+      arrivals.append(
+        NoticeArrival(
+          device: message["token"].string ?? "", life: life, kind: kind, topic: data["topic"].string ?? "",
+          offset: data["offset"].string.flatMap { Int($0) }, text: line))
     }
   }
 }
