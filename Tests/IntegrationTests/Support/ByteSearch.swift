@@ -120,9 +120,9 @@ struct ByteSearch {
     }
     var all: [(String, Data)] = []
     while let file = files.nextObject() as? URL {
-      guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
       let path = file.resolvingSymlinksInPath().path.dropFirst(folder.resolvingSymlinksInPath().path.utf8.count + 1)
       do {
+        guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
         all.append((keepingPaths ? String(path) : file.lastPathComponent, try Data(contentsOf: file)))
       } catch {
         // A file that is gone by now holds nothing, and one that cannot be read might hold anything.

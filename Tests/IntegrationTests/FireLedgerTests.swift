@@ -1,0 +1,165 @@
+import Testing
+
+/// What the fires of apps and notifications check with finds what it is to find.
+@Suite("Ledgers of the fires")
+struct FireLedgerTests {
+  // MARK: Chats
+
+  private static func message(_ offset: Int, _ text: String, by user: String = "ann") throws -> JSON {
+    try JSON(#"{"offset":\#(offset),"data":{"text":"\#(text)"},"info":{"user":"\#(user)"}}"#)
+  }
+
+  private static func change(_ offset: Int, _ tag: String, of changed: Int, _ text: String = "") throws -> JSON {
+    try JSON(#"{"offset":\#(offset),"data":{"text":"\#(text)"},"tags":{"\#(tag)":"\#(changed)"}}"#)
+  }
+
+  private static var chat: ChatLedger {
+    var ledger = ChatLedger()
+    ledger.add(.init(author: "ann", text: "one"), at: 1)
+    ledger.add(.init(author: "bob", text: "two", hiddenFrom: "ann"), at: 2)
+    ledger.add(.init(author: "ann", text: "three", picture: "p3"), at: 3)
+    ledger.edit(1, "better")
+    return ledger
+  }
+
+  private static func view(_ more: [JSON] = []) throws -> ChatView {
+    let picture = #"{"offset":3,"data":{"text":"three","picture":{"id":"p3"}},"info":{"user":"ann"}}"#
+    return ChatView([try message(1, "one"), try JSON(picture), try change(4, "edits", of: 1, "better")] + more)
+  }
+
+  @Test("A chat as it was acknowledged has no fault, and what is missing, changed, hidden or unknown is one")
+  func chat() throws {
+    #expect(try Self.chat.faults(in: Self.view(), of: "ann", at: 0) == [])
+    #expect(try Self.chat.faults(in: Self.view(), of: "bob", at: 0) == ["bob misses two at 2"])
+    let hidden = ChatView([try Self.message(1, "better"), try Self.message(2, "two", by: "bob")])
+    #expect(
+      Self.chat.faults(in: hidden, of: "ann", at: 0) == [
+        "ann misses three at 3", "ann sees two at 2, which is hidden",
+      ])
+    let unknown = try Self.view([Self.message(5, "five")])
+    #expect(Self.chat.faults(in: unknown, of: "ann", at: 0) == ["ann sees five at 5, which nobody was answered"])
+    let former = ChatView([try Self.message(1, "one")])
+    #expect(Self.chat.faults(in: former, of: "ann", at: 0).first?.hasPrefix("ann sees Line(") == true)
+    var twice = Self.chat
+    twice.add(.init(author: "bob", text: "other"), at: 3)
+    #expect(try twice.faults(in: Self.view(), of: "ann", at: 0).contains("3 was acknowledged for three and for other"))
+  }
+
+  @Test("What comes twice or out of order on a device is found, whatever it shows in the end")
+  func order() throws {
+    let again = try Self.view([Self.change(4, "edits", of: 1, "better")])
+    #expect(Self.chat.faults(in: again, of: "ann", at: 0) == ["4 came after 4"])
+    let late = ChatView([try Self.message(3, "three"), try Self.message(1, "one")])
+    #expect(late.faults == ["1 came after 3"])
+  }
+
+  @Test("What was removed or has disappeared is to be gone, with its picture and its reactions")
+  func gone() throws {
+    var ledger = Self.chat
+    ledger.react("bob", to: 3, "a")
+    ledger.react("bob", to: 1, "a")
+    ledger.expire(1, at: 100)
+    #expect(try ledger.faults(in: Self.view(), of: "ann", at: 99) == [])
+    #expect(try ledger.faults(in: Self.view(), of: "ann", at: 100) == ["ann sees better at 1, which is gone"])
+    #expect(ledger.pictures(of: ["ann", "bob"], at: 0).openTo == ["p3": ["ann", "bob"]])
+    ledger.remove(3)
+    #expect(ledger.reactions == ["1/bob": "a"])
+    let removed = try Self.view([Self.change(5, "deletes", of: 3)])
+    #expect(ledger.faults(in: removed, of: "ann", at: 0) == [])
+    #expect(try ledger.faults(in: Self.view(), of: "ann", at: 0) == ["ann sees three at 3, which is gone"])
+    let album = ledger.pictures(of: ["ann", "bob"], at: 0)
+    #expect(album.openTo == ["p3": []] && album.kept.isEmpty)
+  }
+
+  @Test("A picture that opens and may not, does not and may, or has other bytes, is found, and so is a file")
+  func pictures() {
+    var ledger = PictureLedger()
+    ledger.openTo = ["p": ["ann"]]
+    ledger.kept = ["p"]
+    func faults(_ user: String, isOpen: Bool, isWhole: Bool = true) -> Int {
+      ledger.faults(in: PictureLook(viewer: user, picture: "p", isOpen: isOpen, isWhole: isWhole)).count
+    }
+    #expect(faults("ann", isOpen: true) == 0 && faults("bob", isOpen: false, isWhole: false) == 0)
+    #expect(faults("bob", isOpen: true) == 1 && faults("ann", isOpen: false) == 1)
+    #expect(faults("ann", isOpen: true, isWhole: false) == 1)
+    #expect(ledger.faults(inFiles: ["p"]) == [])
+    #expect(ledger.faults(inFiles: ["q"]) == ["the file of p is missing", "q is still there"])
+  }
+
+  // MARK: Exchanges
+
+  private static func events(_ all: [(Int, String, Int)]) throws -> [JSON] {
+    try all.map { try JSON(#"{"offset":\#($0.0),"data":{"event":"\#($0.1)","since":\#($0.2)}}"#) }
+  }
+
+  @Test("Events that are missing, unexpected, twice or out of order are found; those that may be missing may")
+  func exchanges() throws {
+    var ledger = ExchangeLedger()
+    ledger.expect("sent", 10, of: ["ada"])
+    ledger.expect("revealed", 20, of: ["ada"])
+    ledger.expect("ended", nil, of: ["ada"], isOptional: true)
+    func faults(_ all: (Int, String, Int)...) throws -> [String] { ledger.faults(in: try Self.events(all), of: "ada") }
+    #expect(try faults((1, "sent", 10), (2, "revealed", 20)) == [])
+    #expect(try faults((1, "sent", 10), (2, "revealed", 20), (3, "reacted", 20), (4, "ended", 20)) == [])
+    #expect(try faults((1, "sent", 10)) == ["ada did not hear revealed since 20"])
+    #expect(try faults((1, "revealed", 20)) == ["ada heard revealed since 20 where sent since 10 was to come"])
+    #expect(try faults((1, "sent", 11)).count == 1)
+    #expect(try faults((1, "sent", 10), (2, "revealed", 20), (3, "revealed", 20)).count == 1)
+    #expect(try faults((2, "sent", 10), (2, "revealed", 20)) == ["ada: event 2 came after 2"])
+    #expect(ledger.faults(in: try Self.events([(1, "received", 10)]), of: "bob").count == 1)
+  }
+
+  // MARK: Notifications
+
+  private static func show(_ device: String, _ offset: Int? = nil, life: Int = 1) -> NoticeArrival {
+    NoticeArrival(device: device, life: life, kind: .show, topic: "t", offset: offset, text: "of ann")
+  }
+
+  private static func withdrawal(_ device: String, life: Int = 1) -> NoticeArrival {
+    NoticeArrival(device: device, life: life, kind: .withdrawal)
+  }
+
+  private static var notices: NoticeLedger {
+    let notices: [NoticeLedger.Notice] = [
+      .init(topic: "t", offset: 3, isDue: true), .init(topic: "t", offset: 5, isDue: false),
+      .init(topic: "t", offset: 6, isDue: true),
+    ]
+    return NoticeLedger(devices: ["one"], notices: notices)
+  }
+
+  @Test("A device is told of what is due, and then it is withdrawn: what is missing is found")
+  func due() {
+    #expect(Self.notices.faults(in: [Self.show("one", 3), Self.show("one", 6), Self.withdrawal("one")]) == [])
+    #expect(Self.notices.faults(in: [Self.show("one", 6), Self.withdrawal("one")]) == [], "the newer stands for both")
+    let missing = [Self.show("one", 5), Self.withdrawal("one")]
+    #expect(!Self.notices.isTold(by: missing))
+    #expect(Self.notices.faults(in: missing) == ["one was not told of t 6"])
+    #expect(!Self.notices.isWithdrawn(by: [Self.show("one", 6)]))
+    #expect(Self.notices.faults(in: [Self.show("one", 6)]) == ["one still shows t"])
+  }
+
+  @Test("What nobody was to be told, a device that is not registered, and a secret are found")
+  func undue() {
+    let end = [Self.show("one", 6), Self.withdrawal("one")]
+    let hidden = Self.notices.faults(in: [Self.show("one", 4)] + end)
+    #expect(hidden == ["one was told of t up to 4, of which it is not to be told"])
+    let gone = Self.notices.faults(in: [Self.show("two", 6)] + end)
+    #expect(gone == ["two was told of t up to 6, and is not registered"])
+    var secret = Self.notices
+    secret.secrets = ["ann"]
+    #expect(secret.faults(in: end) == ["one was told ann"])
+    #expect(NoticeLedger(devices: ["one"]).faults(in: end).count == 1)
+  }
+
+  @Test("One process tells nothing twice; the next one may, and a request that was read late is no disorder")
+  func again() {
+    let (show, end) = (Self.show("one", 6), Self.withdrawal("one", life: 2))
+    #expect(Self.notices.faults(in: [show, show, end]) == ["one was told of t up to 6 again by process 1"])
+    #expect(Self.notices.faults(in: [show, Self.show("one", 6, life: 2), end]) == [])
+    #expect(Self.notices.faults(in: [end, show]) == [])
+    var sealed = NoticeLedger(devices: ["one"], notices: [.init(topic: "t", isDue: true)])
+    #expect(sealed.faults(in: [Self.show("one"), Self.show("one"), end]).count == 1)
+    sealed.notices.append(.init(topic: "t", isDue: false))
+    #expect(sealed.faults(in: [Self.show("one"), Self.show("one"), end]) == [])
+  }
+}

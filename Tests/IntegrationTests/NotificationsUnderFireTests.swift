@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Notifications of Clique and State while processes are killed: the broker, a gateway, or all that there is.
+@Suite("Notifications under fire", .ownThread)
+struct NotificationsUnderFireTests {
+  @Test(
+    """
+    Each device is told of what nobody acknowledged, once and once more at most where the process that told it was \
+    killed; of nothing else, and of nothing when it is registered no more; and what was seen is withdrawn
+    """, arguments: FirePlace.here)
+  func told(at place: FirePlace) async throws {
+    try await withTemporaryFolder { folder in
+      let receiver = try await PushReceiver(in: folder)
+      defer { receiver.stop() }
+      let settings =
+        receiver.settings + [
+          "push.delay=\(NotifiedPerson.delay)ms", "push.repeat_interval=0s",
+          "state.lifetime=\(NotifiedExchange.lifetime)s", "state.record_limit=10m", "state.upload_grace=1h",
+        ]
+      try await place.with(settings) { deployment in
+        let couples = (0..<4).map { number in
+          { @Sendable (watch: FireWatch, random: SeededGenerator) async throws -> [String] in
+            let couple = NotifiedCouple("n\(number)", deployment, watch, random, receiver)
+            try await couple.begin()
+            while !watch.isOver { try await couple.step() }
+            try await couple.end()
+            return couple.faults
+          }
+        }
+        let exchanges = (0..<3).map { number in
+          { @Sendable (watch: FireWatch, random: SeededGenerator) async throws -> [String] in
+            let pair = NotifiedExchange("e\(number)", deployment, watch, random, receiver)
+            try await pair.begin()
+            while !watch.isOver { try await pair.step() }
+            try await pair.end()
+            return pair.faults
+          }
+        }
+        let what = "notifications under fire, \(place.testDescription)"
+        let faults = try await deployment.burn(what, Fire.rounds(usually: 10), couples + exchanges).flatMap { $0 }
+        #expect(faults.isEmpty, "\(faults.prefix(10))")
+        print("\(what): \(receiver.arrivals.count) told")
+      }
+    }
+  }
+}

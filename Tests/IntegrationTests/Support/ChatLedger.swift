@@ -1,0 +1,129 @@
+/// What two people have done in a chat and were acknowledged, and what each of them is therefore to see.
+struct ChatLedger {
+  struct Message: Equatable {
+    var author: String
+    var text: String
+    var picture: String?
+    /// Who is never to see it: whoever blocked the author when it was sent.
+    var hiddenFrom: String?
+    var isRemoved = false
+    /// When it disappears, in milliseconds since 1970; nil: it stays.
+    var expires: Int?
+
+    func isThere(at time: Int) -> Bool { !isRemoved && (expires ?? .max) > time }
+    func isFor(_ reader: String, at time: Int) -> Bool { isThere(at: time) && hiddenFrom != reader }
+  }
+
+  /// By offset.
+  private(set) var messages: [Int: Message] = [:]
+  /// By offset and user, as in the channel: `12/bob`.
+  private(set) var reactions: [String: String] = [:]
+  private(set) var faults: [String] = []
+
+  /// Notes what was acknowledged under an offset.
+  mutating func add(_ message: Message, at offset: Int) {
+    if let other = messages.updateValue(message, forKey: offset) {
+      faults.append("\(offset) was acknowledged for \(other.text) and for \(message.text)")
+    }
+  }
+
+  mutating func edit(_ offset: Int, _ text: String) { messages[offset]?.text = text }
+
+  mutating func remove(_ offset: Int) {
+    messages[offset]?.isRemoved = true
+    reactions = reactions.filter { !$0.key.hasPrefix("\(offset)/") }
+  }
+
+  mutating func expire(_ offset: Int, at time: Int) { messages[offset]?.expires = time }
+
+  mutating func react(_ user: String, to offset: Int, _ reaction: String?) { reactions["\(offset)/\(user)"] = reaction }
+
+  /// What is wrong with what a device shows at a time.
+  func faults(in view: ChatView, of reader: String, at time: Int) -> [String] {
+    var faults = faults + view.faults
+    let expected = messages.filter { $0.value.isFor(reader, at: time) }
+    for (offset, message) in expected.sorted(by: { $0.key < $1.key }) {
+      let wanted = ChatView.Line(author: message.author, text: message.text, picture: message.picture)
+      if let line = view.lines[offset] {
+        if line != wanted { faults.append("\(reader) sees \(line) at \(offset) in place of \(wanted)") }
+      } else {
+        faults.append("\(reader) misses \(message.text) at \(offset)")
+      }
+    }
+    for (offset, line) in view.lines.sorted(by: { $0.key < $1.key }) where expected[offset] == nil {
+      let why = messages[offset].map { $0.isThere(at: time) ? "is hidden" : "is gone" } ?? "nobody was answered"
+      faults.append("\(reader) sees \(line.text) at \(offset), which \(why)")
+    }
+    return faults
+  }
+
+  /// Who may open each picture of the chat once nobody blocks anybody. Of the others nothing is kept.
+  func pictures(of people: [String], at time: Int) -> PictureLedger {
+    var ledger = PictureLedger()
+    for message in messages.values {
+      guard let picture = message.picture else { continue }
+      ledger.openTo[picture] = Set(people.filter { message.isFor($0, at: time) })
+      if message.isThere(at: time) { ledger.kept.insert(picture) }
+    }
+    return ledger
+  }
+}
+
+/// What a device shows of a chat, by all that it was sent: changes and removals are publications too.
+struct ChatView {
+  struct Line: Equatable {
+    var author: String
+    var text: String
+    var picture: String?
+  }
+
+  /// By offset.
+  private(set) var lines: [Int: Line] = [:]
+  /// What came twice, or out of order.
+  private(set) var faults: [String] = []
+
+  init(_ publications: [JSON]) {
+    var newest = 0
+    for publication in publications {
+      let offset = publication["offset"].int ?? 0
+      if offset <= newest { faults.append("\(offset) came after \(newest)") }
+      newest = max(newest, offset)
+      apply(publication, at: offset)
+    }
+  }
+
+  private mutating func apply(_ publication: JSON, at offset: Int) {
+    let (data, tags) = (publication["data"], publication["tags"])
+    if let changed = tags["deletes"].string.flatMap({ Int($0) }) {
+      lines[changed] = nil
+    } else if let changed = tags["edits"].string.flatMap({ Int($0) }) {
+      lines[changed]?.text = data["text"].string ?? ""
+    } else if let text = data["text"].string {
+      // What waited in a request says by itself who wrote it.
+      let author = data["from"].string ?? publication["info"]["user"].string ?? ""
+      lines[offset] = Line(author: author, text: text, picture: data["picture"]["id"].string)
+    }
+  }
+}
+
+/// Who is to find which pictures, and which files are to be there.
+struct PictureLedger {
+  /// By picture. Everybody else is told that there is none.
+  var openTo: [String: Set<String>] = [:]
+  /// Pictures whose files are there.
+  var kept: Set<String> = []
+
+  /// What is wrong with what somebody has found.
+  func faults(in look: PictureLook) -> [String] {
+    let mayOpen = openTo[look.picture]?.contains(look.viewer) ?? false
+    if look.isOpen && !mayOpen { return ["\(look.viewer) opens \(look.picture)"] }
+    if !look.isOpen && mayOpen { return ["\(look.viewer) does not find \(look.picture)"] }
+    return look.isOpen && !look.isWhole ? ["\(look.viewer) finds other bytes than those of \(look.picture)"] : []
+  }
+
+  /// What is wrong with the files that are there.
+  func faults(inFiles files: Set<String>) -> [String] {
+    kept.subtracting(files).sorted().map { "the file of \($0) is missing" }
+      + files.subtracting(kept).sorted().map { "\($0) is still there" }
+  }
+}

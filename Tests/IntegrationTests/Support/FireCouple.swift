@@ -1,0 +1,326 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Two people who talk in Clique under fire, with two devices each, at different gateways; and strangers who write to
+/// them. Each step is done when it is acknowledged, and noted in ledgers.
+final class FireCouple {
+  /// What becomes of somebody who writes to one of the two for the first time.
+  enum Reception: CaseIterable { case waiting, declined, blocked }
+
+  struct Stranger {
+    let device: FireDevice
+    let host: String
+    let reception: Reception
+    let conversation: String
+    /// The texts that the host is shown, in order.
+    var shown: [String]
+  }
+
+  let people: [String]
+  /// Two of each of the two.
+  let devices: [[FireDevice]]
+  private(set) var ledger = ChatLedger()
+  private(set) var strangers: [Stranger] = []
+  /// What nobody but its author was ever to be sent, by who must not have it.
+  private(set) var secrets: [(text: String, from: String)] = []
+  private(set) var faults: [String] = []
+  private var conversation = ""
+  private var pictures: [String: (upload: PictureClient.Picture, clean: [UInt8])] = [:]
+  private let deployment: Deployment
+  private let watch: FireWatch
+  private let name: String
+  private var random: SeededGenerator
+  private var count = 0
+
+  init(_ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator) {
+    (self.name, self.deployment, self.watch, self.random) = (name, deployment, watch, random)
+    people = ["\(name)-ann", "\(name)-bob"]
+    devices = people.map { user in
+      ["a", "b"].map { FireDevice(user, at: $0, of: deployment, watch) }
+    }
+  }
+
+  private var chat: String { "clique.chat:\(conversation)" }
+  private var reactions: String { "clique.reactions:\(conversation)" }
+
+  // MARK: Steps
+
+  /// One asks, perhaps is blocked for a while, and is accepted.
+  func begin() async throws {
+    for device in devices.flatMap({ $0 }) { try await device.follow(map: "clique.list:\(device.user)") }
+    let texts = (0..<Int.random(in: 1...3, using: &random)).map { _ in next("asks") }
+    for text in texts {
+      let sent = try await any(0).call("clique.send", #"{"to":"\#(people[1])","text":"\#(text)","key":"\#(text)"}"#)
+      conversation = try #require(sent.data["conversation"].string)
+    }
+    if Bool.random(using: &random) {
+      for method in ["clique.block", "clique.unblock"] { try await any(1).call(method, #"{"person":"\#(people[0])"}"#) }
+    }
+    try await any(1).call("clique.accept", #"{"person":"\#(people[0])"}"#)
+    for (place, text) in texts.enumerated() { ledger.add(.init(author: people[0], text: text), at: place + 1) }
+    for device in devices.flatMap({ $0 }) { try await open(device) }
+  }
+
+  func step() async throws {
+    let author = Int.random(in: 0...1, using: &random)
+    switch Int.random(in: 0..<20, using: &random) {
+    case ..<5: try await say(author)
+    case ..<7: try await burst()
+    case ..<10: try await show(author)
+    case ..<12: try await edit()
+    case ..<14: try await remove()
+    case ..<16: try await react(author)
+    case ..<18: try await block(author)
+    case ..<19: try await vanish()
+    default: try await receive(author)
+    }
+    for device in devices.flatMap({ $0 }) { try await device.mend() }
+  }
+
+  private func next(_ what: String) -> String {
+    count += 1
+    return "\(name) \(what) \(count)."
+  }
+
+  private func any(_ person: Int) -> FireDevice { devices[person][Int.random(in: 0...1, using: &random)] }
+
+  private func open(_ device: FireDevice) async throws {
+    try await device.follow(chat)
+    try await device.follow(map: reactions)
+  }
+
+  /// Sends a message with the text as its key.
+  ///
+  /// - Returns: its offset.
+  @discardableResult
+  private func send(
+    _ text: String, from device: FireDevice, picture: String? = nil, hiddenFrom other: String? = nil
+  ) async throws -> Int {
+    let more = picture.map { #","picture":{"id":"\#($0)","hash":"LEHV6n"}"# } ?? ""
+    let sent = try await device.call(
+      "clique.send", #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(text)"\#(more)}"#)
+    let offset = try #require(sent.data["offset"].int)
+    ledger.add(.init(author: device.user, text: text, picture: picture, hiddenFrom: other), at: offset)
+    if let other { secrets.append((text, other)) }
+    return offset
+  }
+
+  private func say(_ author: Int) async throws { try await send(next("says"), from: any(author)) }
+
+  /// Both write at the same time.
+  private func burst() async throws {
+    let devices = [any(0), any(1)]
+    let texts = devices.map { _ in (0..<4).map { _ in next("calls") } }
+    let conversation = conversation
+    let offsets = try await withThrowingTaskGroup(of: (Int, [Int]).self) { group in
+      for (person, device) in devices.enumerated() {
+        group.addTask {
+          var offsets: [Int] = []
+          for text in texts[person] {
+            let sent = try await device.call(
+              "clique.send", #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(text)"}"#)
+            offsets.append(try #require(sent.data["offset"].int))
+          }
+          return (person, offsets)
+        }
+      }
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for (person, offsets) in offsets {
+      if offsets != offsets.sorted() { faults.append("\(people[person])'s messages stand in the order \(offsets)") }
+      for (text, offset) in zip(texts[person], offsets) {
+        ledger.add(.init(author: people[person], text: text), at: offset)
+      }
+    }
+  }
+
+  /// Sends a picture.
+  ///
+  /// - Returns: its id, and where its message stands.
+  @discardableResult
+  private func show(_ author: Int, hiddenFrom other: String? = nil) async throws -> (id: String, offset: Int) {
+    let pixels = Int.random(in: 300...90_000, using: &random)
+    let sample = PictureSample.jpeg(pixels: pixels, seed: random.next())
+    let picture = PictureClient.Picture(sample.dirty)
+    try await any(author).upload(picture, to: "clique")
+    let offset = try await send(next("shows"), from: any(author), picture: picture.id, hiddenFrom: other)
+    pictures[picture.id] = (picture, sample.clean)
+    return (picture.id, offset)
+  }
+
+  /// A message that may be changed at any time: it stays, and its author is not alone in seeing it.
+  private func message(_ isWanted: (ChatLedger.Message) -> Bool = { _ in true }) -> (Int, ChatLedger.Message)? {
+    let all = ledger.messages.filter { message in
+      let value = message.value
+      return !value.isRemoved && value.expires == nil && value.hiddenFrom == nil && isWanted(value)
+    }
+    guard let offset = all.keys.sorted().randomElement(using: &random), let message = all[offset] else { return nil }
+    return (offset, message)
+  }
+
+  private func edit() async throws {
+    guard let (offset, message) = message(), let author = people.firstIndex(of: message.author) else { return }
+    let text = next("says better")
+    try await any(author).call(
+      "publication.edit", #"{"channel":"\#(chat)","offset":\#(offset),"data":{"text":"\#(text)"}}"#)
+    ledger.edit(offset, text)
+  }
+
+  private func remove() async throws {
+    let shown = message { $0.picture != nil }
+    guard let (offset, message) = shown ?? message(), let author = people.firstIndex(of: message.author) else { return }
+    try await any(author).callOnce("publication.delete", #"{"channel":"\#(chat)","offset":\#(offset)}"#)
+    ledger.remove(offset)
+  }
+
+  private func react(_ person: Int) async throws {
+    guard let (offset, _) = message(), let reaction = ["👍", "🔥", ""].randomElement(using: &random) else { return }
+    try await any(person).call(
+      "clique.react", #"{"conversation":"\#(conversation)","offset":\#(offset),"reaction":"\#(reaction)"}"#)
+    ledger.react(people[person], to: offset, reaction.isEmpty ? nil : reaction)
+  }
+
+  /// One blocks the other, who goes on writing and showing, and then does not any more.
+  private func block(_ person: Int) async throws {
+    let (mine, theirs) = (people[person], people[1 - person])
+    let seen = message { $0.picture != nil && $0.author == theirs }?.1.picture
+    for device in devices[person] { try await device.leave([chat, reactions]) }
+    try await any(person).call("clique.block", #"{"person":"\#(theirs)"}"#)
+    try await send(next("is not heard"), from: any(1 - person), hiddenFrom: mine)
+    let unseen = try await show(1 - person, hiddenFrom: mine).id
+    var ledger = PictureLedger()
+    ledger.openTo = [unseen: [theirs]]
+    for id in [unseen] + (seen.map { [$0] } ?? []) {
+      if id == seen { ledger.openTo[id] = [theirs] }
+      for place in 0...1 { faults += ledger.faults(in: try await look(at: id, any(place))) }
+    }
+    try await any(person).call("clique.unblock", #"{"person":"\#(theirs)"}"#)
+    for device in devices[person] { try await open(device) }
+  }
+
+  /// The two agree that messages disappear after a minute, the shortest time; and after one of these that they stay.
+  private func vanish() async throws {
+    try await agree(on: 60_000)
+    let (_, offset) = try await show(Int.random(in: 0...1, using: &random))
+    try await agree(on: 0)
+    var expires: Int?
+    _ = try await eventually(within: .seconds(60)) {
+      try await devices[0][0].mend()
+      expires = devices[0][0].seen(chat).first { $0["offset"].int == offset }?["data"]["expires"].int
+      return expires != nil
+    }
+    ledger.expire(offset, at: try #require(expires, "\(people[0]) was not told when \(offset) goes"))
+  }
+
+  private func agree(on after: Int) async throws {
+    for person in 0...1 {
+      try await any(person).call("clique.disappear", #"{"conversation":"\#(conversation)","after":\#(after)}"#)
+    }
+  }
+
+  /// A stranger writes to one of the two, who leaves it, declines or blocks; and then writes more.
+  private func receive(_ person: Int) async throws {
+    guard let reception = Reception.allCases.randomElement(using: &random) else { return }
+    let device = FireDevice(
+      "\(name)-stranger\(strangers.count)", at: Bool.random(using: &random) ? "a" : "b", of: deployment, watch)
+    try await device.follow(map: "clique.list:\(device.user)")
+    let texts = [next("wants to know"), next("asks again")]
+    func ask(_ text: String) async throws -> String? {
+      let sent = try await device.call(
+        "clique.send", #"{"to":"\#(people[person])","text":"\#(text)","key":"\#(text)"}"#)
+      return sent.data["conversation"].string
+    }
+    let conversation = try #require(try await ask(texts[0]))
+    let who = #"{"person":"\#(device.user)"}"#
+    switch reception {
+    case .waiting: break
+    case .declined: try await any(person).callOnce("clique.decline", who)
+    case .blocked: try await any(person).call("clique.block", who)
+    }
+    _ = try await ask(texts[1])
+    if reception != .waiting { secrets.append((texts[1], people[person])) }
+    strangers.append(
+      Stranger(
+        device: device, host: people[person], reception: reception, conversation: conversation,
+        shown: reception == .waiting ? texts : []))
+  }
+
+  // MARK: Looking
+
+  private func look(at id: String, _ device: FireDevice) async throws -> PictureLook {
+    guard let (picture, clean) = pictures[id] else { throw Failure("\(id) was never shown") }
+    return try await device.look(at: picture, of: "clique", clean: clean)
+  }
+
+  /// What is wrong in the end with what devices show.
+  func check() async throws {
+    for device in devices.flatMap({ $0 }) {
+      _ = try await eventually(within: .seconds(60)) {
+        try await device.mend()
+        return faults(of: device).isEmpty
+      }
+      faults += faults(of: device) + device.faults
+    }
+    for stranger in strangers {
+      _ = try await eventually(within: .seconds(60)) {
+        try await stranger.device.mend()
+        return faults(of: stranger).isEmpty
+      }
+      faults += faults(of: stranger)
+    }
+    for (text, user) in secrets {
+      let all = devices.flatMap { $0 }.filter { $0.user == user }
+      if all.contains(where: { $0.heard.contains { $0.contains(text) } }) { faults.append("\(user) was sent \(text)") }
+    }
+  }
+
+  private func faults(of device: FireDevice) -> [String] {
+    var faults = ledger.faults(in: ChatView(device.seen(chat)), of: device.user, at: FireClock.now)
+    let state = device.map("clique.list:\(device.user)")[conversation]?["state"].string
+    if state != "active" { faults.append("\(device.user)'s list says \(state ?? "nothing")") }
+    let said = device.map(reactions).mapValues { $0["reaction"].string ?? "" }
+    let wanted = ledger.reactions
+    if said != wanted { faults.append("\(device.user) sees the reactions \(said) in place of \(wanted)") }
+    return faults.map { "\(device.gateway): \($0)" }
+  }
+
+  private func faults(of stranger: Stranger) -> [String] {
+    let own = stranger.device.map("clique.list:\(stranger.device.user)")[stranger.conversation]
+    var faults: [String] = []
+    if own?["state"].string != "request_out" {
+      faults.append("\(stranger.device.user) sees \(String(describing: own))")
+    }
+    for device in devices.flatMap({ $0 }) where device.user == stranger.host {
+      let entry = device.map("clique.list:\(device.user)")[stranger.conversation]
+      let wanted: String? =
+        switch stranger.reception {
+        case .waiting: "request_in"
+        case .declined: nil
+        case .blocked: "blocked"
+        }
+      let texts = entry?["messages"].array.compactMap { $0["text"].string } ?? []
+      if entry?["state"].string != wanted || texts != stranger.shown {
+        let seen = String(describing: entry)
+        faults.append("\(device.user) at \(device.gateway) sees \(seen), not \(wanted ?? "nothing")")
+      }
+    }
+    return faults
+  }
+
+  /// What is wrong in the end with what people find who look for pictures.
+  func checkPictures() async throws {
+    let stranger = FireDevice("\(name)-eve", at: "a", of: deployment, watch)
+    for id in pictures.keys.sorted() {
+      for device in [any(0), any(1), stranger] {
+        let look = try await look(at: id, device)
+        let (before, after) = (album(at: look.began), album(at: look.ended))
+        // What goes at this moment may be found or not.
+        if before.kept == after.kept { faults += before.faults(in: look) }
+      }
+    }
+  }
+
+  /// The pictures that are to be found at a time.
+  func album(at time: Int = FireClock.now) -> PictureLedger { ledger.pictures(of: people, at: time) }
+}

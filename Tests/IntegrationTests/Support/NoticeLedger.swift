@@ -1,0 +1,91 @@
+/// What a push service was asked to do at a device.
+struct NoticeArrival {
+  enum Kind { case show, withdrawal, update }
+
+  /// The device's token.
+  var device: String
+  /// Which process has asked, by number: each has an access token of its own.
+  var life: Int
+  var kind: Kind
+  var topic = ""
+  /// The newest message of the conversation, where there is one.
+  var offset: Int?
+  /// All that was asked, as it came.
+  var text = ""
+}
+
+/// What was to be told of one person's devices for a while, which ends when nothing of it is shown any more.
+struct NoticeLedger {
+  /// Something that concerns the person.
+  struct Notice: Equatable {
+    var topic: String
+    /// Of the message, where it is about one.
+    var offset: Int?
+    /// No device acknowledged it and nothing speaks against it, so each device is told; else it may be told or not.
+    var isDue: Bool
+  }
+
+  var devices: [String]
+  var notices: [Notice] = []
+  /// What stands in nothing that the devices are told.
+  var secrets: [String] = []
+
+  /// Whether each device was told what is due.
+  func isTold(by arrivals: [NoticeArrival]) -> Bool { untold(by: arrivals).isEmpty }
+
+  /// Whether nothing is shown that was told.
+  func isWithdrawn(by arrivals: [NoticeArrival]) -> Bool { shown(by: arrivals).isEmpty }
+
+  /// What is wrong with what has come, in the order in which it came.
+  ///
+  /// A process tells each thing once, since one send to a person follows the other. Another process may tell once more what
+  /// the one before it had under way when it was killed. Which of the two was first is known by their numbers, however
+  /// late a request was read.
+  func faults(in arrivals: [NoticeArrival]) -> [String] {
+    var faults = untold(by: arrivals) + shown(by: arrivals)
+    for arrival in arrivals {
+      faults += secrets.filter(arrival.text.contains).map { "\(arrival.device) was told \($0)" }
+    }
+    var last: [String: Int] = [:]
+    var counts: [String: Int] = [:]
+    for show in arrivals where show.kind == .show {
+      let offset = show.offset.map { " up to \($0)" } ?? ""
+      let what = "\(show.device) was told of \(show.topic)\(offset)"
+      if !devices.contains(show.device) {
+        faults.append("\(what), and is not registered")
+      } else if !notices.contains(where: { $0.topic == show.topic && $0.offset == show.offset }) {
+        faults.append("\(what), of which it is not to be told")
+      }
+      let place = "\(show.device) \(show.life) \(show.topic)"
+      counts[place, default: 0] += 1
+      let isNew =
+        if let offset = show.offset { offset > last[place] ?? 0 } else {
+          counts[place, default: 0] <= notices.count { $0.topic == show.topic }
+        }
+      if !isNew { faults.append("\(what) again by process \(show.life)") }
+      last[place] = show.offset
+    }
+    return faults
+  }
+
+  private func untold(by arrivals: [NoticeArrival]) -> [String] {
+    devices.flatMap { device in
+      notices.filter(\.isDue).compactMap { notice in
+        let isTold = arrivals.contains { show in
+          show.kind == .show && show.device == device && show.topic == notice.topic
+            && show.offset ?? 0 >= notice.offset ?? 0
+        }
+        return isTold ? nil : "\(device) was not told of \(notice.topic) \(notice.offset.map(String.init) ?? "")"
+      }
+    }
+  }
+
+  private func shown(by arrivals: [NoticeArrival]) -> [String] {
+    devices.compactMap { device in
+      let ordered = arrivals.filter { $0.device == device && $0.kind != .update }.enumerated()
+        .sorted { ($0.element.life, $0.offset) < ($1.element.life, $1.offset) }
+      guard let last = ordered.last?.element, last.kind == .show else { return nil }
+      return "\(device) still shows \(last.topic)"
+    }
+  }
+}

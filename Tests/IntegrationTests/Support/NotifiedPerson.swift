@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Somebody whose devices are registered for notifications under fire: one that asks, and two that are told.
+///
+/// What concerns the person is noted until nothing of it is shown any more; then what the devices were told is held against
+/// it. What they are told later than that is held against what comes next.
+final class NotifiedPerson {
+  /// How long something waits for an acknowledgement, in milliseconds.
+  static let delay = 800
+
+  let user: String
+  let device: FireDevice
+  private let tokens: [String]
+  private let receiver: PushReceiver
+  /// The ids of the devices that are registered, by token.
+  private var registered: [String: String] = [:]
+  private var open: NoticeLedger
+  /// How much of what has come was looked at.
+  private var seen = 0
+  private(set) var faults: [String] = []
+
+  init(_ device: FireDevice, _ receiver: PushReceiver) {
+    (user, self.device, self.receiver) = (device.user, device, receiver)
+    tokens = ["one", "two"].map { PushReceiver.token("\(device.user)-\($0)") }
+    open = NoticeLedger(devices: [])
+  }
+
+  // MARK: Devices
+
+  func register() async throws {
+    for token in tokens where registered[token] == nil {
+      let answer = try await device.call("push.register", #"{"device":{"kind":"fcm","token":"\#(token)"}}"#)
+      let id = try #require(answer.data["device"].string)
+      registered[token] = id
+    }
+    open.devices = registered.keys.sorted()
+  }
+
+  /// One of the two devices is told nothing from then on.
+  func unregister() async throws {
+    guard let token = tokens.last, let id = registered[token] else { return }
+    try await device.call("push.unregister", #"{"device":"\#(id)"}"#)
+    registered[token] = nil
+    open.devices = registered.keys.sorted()
+  }
+
+  // MARK: What concerns the person
+
+  /// Something that nobody acknowledges before each device is told.
+  func expect(_ topic: String, _ offset: Int? = nil) {
+    open.notices.append(.init(topic: topic, offset: offset, isDue: true))
+  }
+
+  /// Something that was acknowledged, or taken back: nobody is told of it where that was in time.
+  ///
+  /// - Parameter began: before it has happened.
+  func expectNothing(of topic: String, _ offset: Int? = nil, since began: Int) {
+    if FireClock.now >= began + Self.delay { open.notices.append(.init(topic: topic, offset: offset, isDue: false)) }
+  }
+
+  func keepSecret(_ text: String) { open.secrets.append(text) }
+
+  /// Waits until each device was told what is due, or a time has passed after which it need not be told.
+  func hear(before time: Int = .max) async {
+    _ = await eventually(within: .seconds(90)) { open.isTold(by: arrivals) || FireClock.now >= time }
+    if FireClock.now >= time { for index in open.notices.indices { open.notices[index].isDue = false } }
+  }
+
+  /// Nothing of what has happened so far will be told any more.
+  var isClosed: Bool { open.notices.isEmpty }
+
+  /// Waits until nothing is shown any more, and looks at all that came. Where something may still come, that is left to
+  /// the end of what is told next, since it is about the same.
+  func close() async {
+    guard open.notices.last?.isDue ?? true else { return }
+    _ = await eventually(within: .seconds(60)) { open.isWithdrawn(by: arrivals) }
+    let all = receiver.arrivals
+    faults += open.faults(in: ours(all))
+    seen = all.count
+    open = NoticeLedger(devices: open.devices)
+  }
+
+  private var arrivals: [NoticeArrival] { ours(receiver.arrivals) }
+
+  private func ours(_ all: [NoticeArrival]) -> [NoticeArrival] {
+    all.dropFirst(seen).filter { tokens.contains($0.device) }
+  }
+}
