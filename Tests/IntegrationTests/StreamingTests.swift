@@ -83,8 +83,9 @@ struct StreamingTests {
         let text = "\(number) " + String(repeating: "x", count: 60_000)
         _ = try await service.publish(text, to: "mem:flood")
         expected.append(text)
+        // On a busy machine this process is no quick reader while it publishes: half of the queue may wait.
+        if number % 4 == 3 { #expect(await eventually { quick.data("mem:flood").count == expected.count }) }
       }
-      #expect(await eventually { quick.data("mem:flood").count == expected.count })
       #expect(quick.data("mem:flood") == expected)
       #expect(await eventually { deployment.broker.errorOutput.contains("cause=slow ") })
       slow.socket.resumeReading()

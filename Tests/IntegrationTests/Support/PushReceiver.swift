@@ -11,6 +11,10 @@ final class PushReceiver: Sendable {
     lock, tokens = threading.Lock(), 0
 
     class Receiver(http.server.BaseHTTPRequestHandler):
+        # Connections stay, and answers say how long they are: one that ends with its connection may look cut off, and
+        # its sender cannot know then whether the device was told.
+        protocol_version = "HTTP/1.1"
+
         def do_POST(self):
             global tokens
             body = self.rfile.read(int(self.headers["content-length"]))
@@ -22,9 +26,11 @@ final class PushReceiver: Sendable {
                     life = int(self.headers["authorization"].split()[1])
                     print(json.dumps({"life": life, "message": json.loads(body)["message"]}), flush=True)
                     answer = {"name": "projects/fire/messages/1"}
+            told = json.dumps(answer).encode()
             self.send_response(200)
+            self.send_header("content-length", str(len(told)))
             self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
+            self.wfile.write(told)
 
         def log_message(self, *_):
             pass
