@@ -13,13 +13,7 @@ struct AbsentGatewayTests {
   private static let other = "ben-who-stays"
 
   private func call(_ method: String, _ deployment: Deployment) throws -> JSON {
-    let port = try #require(deployment.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
-    let body = "{\"user\":\"\(Self.user)\"}"
-    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
-    let json = try JSON(answer.text)
-    if !json["error"].isNull { throw Failure("\(method): \(json["error"])") }
-    return json["result"]
+    try deployment.broker.call(method, "{\"user\":\"\(Self.user)\"}", key: Self.key)
   }
 
   private func folder(_ deployment: Deployment) -> URL { deployment.directory.appendingPathComponent("b") }

@@ -15,8 +15,7 @@ struct AdminPortTests {
   private func call(
     _ method: String, _ body: String, on port: Int, key: String = AdminPortTests.key
   ) throws -> HTTPExchange.Answer {
-    let headers = "X-API-Key: \(key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    return try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
+    try HTTPExchange(port: port).ask(method, body, key: key)
   }
 
   @Test("What a backend publishes reaches clients of every gateway", arguments: [Deployment.Kind.serve, .ipc])

@@ -11,9 +11,7 @@ struct InspectTests {
   private func call(
     _ method: String, _ body: String, on deployment: Deployment, key: String = InspectTests.key
   ) throws -> HTTPExchange.Answer {
-    let port = try #require(deployment.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
-    let headers = "X-API-Key: \(key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    return try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
+    try deployment.broker.ask(method, body, key: key)
   }
 
   /// The result of a method, which must have one.

@@ -8,12 +8,7 @@ struct SafetyTests {
   private static let key = "a-key-that-only-this-test-has"
 
   private func call(_ method: String, _ body: String, _ hall: PhoneHall) throws -> JSON {
-    let port = try #require(hall.server.endpoints.admin.flatMap(URL.init(string:))?.port)
-    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
-    let json = try JSON(answer.text)
-    if !json["error"].isNull { throw Failure("\(method) \(body): \(json["error"])") }
-    return json["result"]
+    try hall.server.call(method, body, key: Self.key)
   }
 
   private func tool(_ arguments: [String], _ hall: PhoneHall) async throws -> String {
@@ -180,9 +175,7 @@ struct SafetyTests {
 
   /// Calls a method of the server API.
   private func call(_ method: String, _ body: String, at deployment: Deployment) throws -> JSON {
-    let port = try #require(deployment.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
-    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    return try JSON(try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8)).text)
+    try JSON(deployment.broker.ask(method, body, key: Self.key).text)
   }
 
   @Test("a suspension sends away and keeps out at every gateway, also at one that comes later, and so does lifting it")

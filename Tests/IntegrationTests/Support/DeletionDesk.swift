@@ -31,12 +31,7 @@ struct DeletionDesk {
   }
 
   func call(_ method: String, _ body: String) throws -> JSON {
-    let port = try #require(hall.server.endpoints.admin.flatMap(URL.init(string:))?.port)
-    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
-    let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
-    let json = try JSON(answer.text)
-    if !json["error"].isNull { throw Failure("\(method) \(body): \(json["error"])") }
-    return json["result"]
+    try hall.server.call(method, body, key: Self.key)
   }
 
   /// How far somebody's deletion is.

@@ -1,6 +1,7 @@
 import COpenSSL
 import Foundation
 import Glibc
+import Testing
 
 /// One request over HTTP, on a connection of its own, to its answer's end, where the server closes it.
 struct HTTPExchange {
@@ -67,5 +68,34 @@ struct HTTPExchange {
       throw Failure("no status: \(head.prefix(100))")
     }
     return Answer(status: status, head: head, body: Array(bytes[(end + 4)...]))
+  }
+}
+
+// MARK: The server API
+
+extension HTTPExchange {
+  /// Asks a method of the server API.
+  ///
+  /// - Parameter key: the API key in the head.
+  func ask(_ method: String, _ body: String, key: String) throws -> Answer {
+    let headers = "X-API-Key: \(key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+    return try ask("POST", "/api/\(method)", headers, Array(body.utf8))
+  }
+}
+
+extension FanfareProcess {
+  /// Asks a method of the server API on the internal port.
+  func ask(_ method: String, _ body: String, key: String) throws -> HTTPExchange.Answer {
+    let port = try #require(endpoints.admin.flatMap(URL.init(string:))?.port)
+    return try HTTPExchange(port: port).ask(method, body, key: key)
+  }
+
+  /// The result of a method of the server API.
+  ///
+  /// - Throws: where the method answers with an error.
+  func call(_ method: String, _ body: String, key: String) throws -> JSON {
+    let json = try JSON(ask(method, body, key: key).text)
+    if !json["error"].isNull { throw Failure("\(method) \(body): \(json["error"])") }
+    return json["result"]
   }
 }
