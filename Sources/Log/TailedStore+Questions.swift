@@ -61,7 +61,7 @@ extension TailedStore {
     switch (question, found) {
     case (.open(let name, let durability, let withEntries, let ifExists), .channel(let disk)):
       // Rows were deleted while the channel was read: its own may be one of them, or its name's generation has risen.
-      if request.deletions != upkeep.deletions {
+      if request.deletions != upkeep.deletions || isOvertaken(disk, of: name, readFor: request) {
         read(.channel(name, now: turn.now(), withEntries: withEntries), for: .answer(question))
         return nil
       }
@@ -153,6 +153,23 @@ extension TailedStore {
 
   // MARK: Channels
 
+  /// Whether a commit overtook the reading of a channel that is being opened: the disk was read before it, and the store
+  /// heard of it, and dropped what memory had of it, before it got the answer. Neither of the two knows then what those
+  /// publications brought: keys and origins, without which a repeat is published twice, and entries of a map.
+  ///
+  /// Such a channel is read again, and that ends: only a commit that was told of after the reading was asked for makes
+  /// it void, and the next reading is asked for with that commit known. So there are at most as many readings more as
+  /// commits of what was under way, since nobody appends to a channel that is being opened. That a row once read has all
+  /// commits told of before is true of both engines (what SQLite's journal holds counts: ``ChannelReader/row(of:)``), and
+  /// is not relied on: a row that lags without such a commit is taken as it is. Rows that leave make none: a channel that
+  /// is opened meanwhile begins at 0, and its first commit is told of after the end of the deletion.
+  private final func isOvertaken(
+    _ disk: ReadJob.ChannelOnDisk, of name: ChannelName, readFor request: ReadRequest
+  ) -> Bool {
+    guard let channel = hot[name], channel.committed > request.committed else { return false }
+    return disk.top(in: channel.writer.storedEpoch) < channel.committed
+  }
+
   private final func open(
     _ name: ChannelName, _ durability: Durability, _ disk: ReadJob.ChannelOnDisk, ifExists: Bool
   ) -> OpenedChannel {
@@ -166,6 +183,12 @@ extension TailedStore {
     let channel = hot[name] ?? add(name, durability: durability, row: row, generation: disk.generation)
     channel.isHeld = true
     channel.lastUse = hot.clock
+    // The reading saw a commit that the store has not been told of: the channel stands where its keys and entries do. The
+    // top of a relaxed channel is ahead of the disk anyway.
+    let top = row == nil ? 0 : disk.top(in: channel.writer.storedEpoch)
+    if channel.isDurable, top > channel.committed {
+      hot.counting(channel) { channel.advance(top: top, floor: 0, count: 0) }
+    }
     let now = turn.now()
     var (keys, origins) = channel.changes.traces(at: now)
     if row != nil {

@@ -212,7 +212,9 @@ public class TailedStore: LogStore {
   }
 
   final func read(_ job: ReadJob, for purpose: ReadRequest.Purpose) {
-    readers.ask(ReadRequest(job: job, purpose: purpose, deletions: upkeep.deletions, terms: terms))
+    var request = ReadRequest(job: job, purpose: purpose, deletions: upkeep.deletions, terms: terms)
+    if case .channel(let name, _, _) = job { request.committed = hot[name]?.committed ?? 0 }
+    readers.ask(request)
   }
 
   final func readFailed(_ error: LogError) {

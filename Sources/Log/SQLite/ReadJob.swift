@@ -38,6 +38,15 @@ enum ReadJob: Sendable {
     var keys: [IdempotencyRecord] = []
     var origins: [RequestOrigin: UInt64] = [:]
     var entries: [Publication] = []
+
+    /// The newest offset of an epoch that was found; 0: none. A row of another epoch is one that is to be deleted or
+    /// renewed, and says nothing of this one.
+    ///
+    /// - Parameter storedEpoch: the part of the epoch that stands in the row.
+    func top(in storedEpoch: String) -> UInt64 {
+      guard let row, row.epoch.hasSameBytes(as: storedEpoch) else { return 0 }
+      return row.top
+    }
   }
 
   struct WarmPublications: Sendable {
@@ -157,6 +166,9 @@ struct ReadRequest: Sendable {
   var deletions: Int
   /// How often the channels had been lost when the job was given (``TailedStore/terms``).
   var terms = 0
+  /// The newest offset of the channel to open of which the store knew, when the job was given, that it is on disk; 0:
+  /// of none, or another job.
+  var committed: UInt64 = 0
 }
 
 /// Answers jobs, on a thread of its own.
