@@ -66,6 +66,20 @@ struct SourceTests {
     #expect(source.lineCount == 18)
   }
 
+  // MARK: The top level
+
+  /// What a tool that was started there leaves behind would be committed without anybody noticing.
+  @Test("The top level holds what it is meant to hold")
+  func topLevel() {
+    let names = Set(Repository.files.map { String($0.split(separator: "/")[0]) })
+    let meant: Set<String> = [
+      ".ci", ".gitignore", ".swift-format", "CHANGELOG.md", "LICENSE", "Makefile", "Package.swift", "README.md",
+      "Sources", "Tests", "benchmarks", "config", "docs",
+    ]
+    #expect(names.subtracting(meant) == [])
+    #expect(names.isSuperset(of: ["Package.swift", "Sources", "Tests", "benchmarks", "config"]))
+  }
+
   // MARK: Leftovers
 
   /// Put together here, so that this file is none of those that hold them.
