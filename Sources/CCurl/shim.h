@@ -52,6 +52,12 @@ static inline long ccurl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
+/// Bytes of the request that went to connections, TLS not counted; 0 before there is one.
+static inline long ccurl_sent_bytes(CURL *easy) {
+  long bytes = 0;
+  return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK ? bytes : 0;
+}
+
 /// The seconds of the last reply's Retry-After, which may be a date; 0 where it has none.
 static inline curl_off_t ccurl_retry_after(CURL *easy) {
   curl_off_t seconds = 0;

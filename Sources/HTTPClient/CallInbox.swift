@@ -5,7 +5,7 @@ import Synchronization
 struct PostedCall: Sendable {
   let call: HTTPCall
   let deadline: ContinuousClock.Instant
-  let done: @Sendable (Result<HTTPReply, HTTPCallError>) -> Void
+  let done: @Sendable (Result<HTTPReply, HTTPCallFailure>) -> Void
 }
 
 /// libcurl's handle for many calls. It belongs to the client's thread; only `wake` may be called on others.
@@ -70,7 +70,7 @@ final class CallInbox: Sendable {
       return false
     }
     // There is no other thread left that could say it.
-    if isClosing { call.done(.failure(.closed)) }
+    if isClosing { call.done(.failure(.unsent(.closed))) }
   }
 
   func close() {

@@ -40,7 +40,7 @@ final class CallLoop {
   func run() {
     while true {
       let round = inbox.take()
-      for refused in round.refused { refused.done(.failure(.tooMany)) }
+      for refused in round.refused { refused.done(.failure(.unsent(.tooMany))) }
       for posted in round.calls { accept(posted) }
       if round.isClosing { return end() }
       removeOverdue()
@@ -59,7 +59,7 @@ final class CallLoop {
       queue.append(posted, to: try CallTarget(posted.call).host, deadline: posted.deadline)
     } catch {
       inbox.leave(1)
-      posted.done(.failure(error))
+      posted.done(.failure(.unsent(error)))
     }
   }
 
@@ -74,7 +74,7 @@ final class CallLoop {
         underWay[ObjectIdentifier(transfer)] = transfer
       } catch {
         queue.finish(host)
-        posted.done(.failure(error))
+        posted.done(.failure(.unsent(error)))
       }
     }
   }
@@ -93,10 +93,11 @@ final class CallLoop {
   }
 
   private func finish(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPCallError>) {
+    let mayHaveGoneOut = transfer.mayHaveGoneOut
     _ = unsafe curl_multi_remove_handle(multi.pointer, transfer.easy)
     underWay[ObjectIdentifier(transfer)] = nil
     queue.finish(transfer.host)
-    transfer.posted.done(result)
+    transfer.posted.done(result.mapError { HTTPCallFailure($0, mayHaveGoneOut: mayHaveGoneOut) })
   }
 
   private func removeOverdue() {
@@ -106,7 +107,7 @@ final class CallLoop {
     let overdue = queue.removeOverdue(now)
     if !overdue.isEmpty { lastLook = now }
     inbox.leave(overdue.count)
-    for posted in overdue { posted.done(.failure(.timedOut)) }
+    for posted in overdue { posted.done(.failure(.unsent(.timedOut))) }
   }
 
   private func pollMilliseconds() -> Int {
@@ -123,7 +124,7 @@ final class CallLoop {
     for transfer in underWay.values { finish(transfer, .failure(.closed)) }
     let waiting = queue.removeAll()
     inbox.leave(waiting.count)
-    for posted in waiting { posted.done(.failure(.closed)) }
+    for posted in waiting { posted.done(.failure(.unsent(.closed))) }
     unsafe curl_multi_cleanup(multi.pointer)
   }
 }

@@ -39,6 +39,22 @@ public struct HTTPReply: Sendable {
   }
 }
 
+/// That there is no reply, and what that says of the one who was called.
+public struct HTTPCallFailure: Error, Sendable, Equatable {
+  public var error: HTTPCallError
+  /// Whether some of the request may have gone out, so that whoever was called may have done what it was asked for.
+  /// False: nothing was sent.
+  public var mayHaveGoneOut: Bool
+
+  public init(_ error: HTTPCallError, mayHaveGoneOut: Bool) {
+    self.error = error
+    self.mayHaveGoneOut = mayHaveGoneOut
+  }
+
+  /// Of a call of which nothing was sent.
+  static func unsent(_ error: HTTPCallError) -> HTTPCallFailure { HTTPCallFailure(error, mayHaveGoneOut: false) }
+}
+
 /// Why there is no reply.
 public enum HTTPCallError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The call cannot be sent as it is, and trying again does not help: its URL, method or a header is not valid. With

@@ -80,6 +80,14 @@ public final class HTTPClient: Sendable {
   /// - Parameter done: called once, on the client's thread, and must not block: all other calls wait for it. After
   ///   ``close()`` it is called with `closed`, before `send` returns.
   public func send(_ call: HTTPCall, then done: @escaping @Sendable (Result<HTTPReply, HTTPCallError>) -> Void) {
+    sendAndTrace(call) { result in done(result.mapError(\.error)) }
+  }
+
+  /// Makes a call like ``send(_:then:)``, and tells of one without a reply whether it may have gone out: for whoever must
+  /// know whether what it asked for may have happened.
+  public func sendAndTrace(
+    _ call: HTTPCall, then done: @escaping @Sendable (Result<HTTPReply, HTTPCallFailure>) -> Void
+  ) {
     let time = min(.milliseconds(max(call.timeoutMilliseconds, 0)), Self.longestCall)
     inbox.post(PostedCall(call: call, deadline: ContinuousClock.now + time, done: done))
   }

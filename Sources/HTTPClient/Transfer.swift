@@ -157,6 +157,10 @@ internal import CCurl
     return unsafe ccurl_open_socket(address)
   }
 
+  /// Whether libcurl has handed some of the request to a connection. A call that is sent once more, since a kept
+  /// connection was closed, stays so.
+  var mayHaveGoneOut: Bool { unsafe ccurl_sent_bytes(easy) > 0 }
+
   /// How the call ended, by libcurl's code.
   func result(_ code: CURLcode) -> Result<HTTPReply, HTTPCallError> {
     let status = unsafe Int(ccurl_status(easy))

@@ -45,7 +45,7 @@ final class PushGathering: Sendable {
   func timeOut() {
     finish { state in
       for place in state.outcomes.indices where state.outcomes[place] == nil {
-        state.outcomes[place] = .failed(
+        state.outcomes[place] = .unanswered(
           reason: "the service did not answer in time; it may have taken the notification")
       }
       state.missing = 0

@@ -5,7 +5,9 @@
 ///     tooLarge   over: trying again does not help
 ///     refused    somebody has to change the configuration; until then every message to the service ends so
 ///     later      to be tried again, not before the time that it names
-///     failed     to be tried again, with a back-off of the caller's own
+///     failed     nothing went out, or the service said so: to be tried again, with a back-off of the caller's own
+///     unanswered the request went out and nobody said what became of it: to be tried again likewise, and the device may
+///                show it already
 public enum PushOutcome: Sendable, Equatable {
   /// With the service's name for the notification, where it has one.
   case taken(id: String?)
@@ -18,6 +20,7 @@ public enum PushOutcome: Sendable, Equatable {
   /// A sentence for the operator.
   case refused(String)
   case failed(reason: String)
+  case unanswered(reason: String)
 
   /// Seconds: a service that asks for more than a day is asked again after a day.
   public static let mostSeconds: Int64 = 86_400

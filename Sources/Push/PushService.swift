@@ -116,7 +116,7 @@ public final class PushService: Sendable {
     }
   }
 
-  /// Ends all that is not over with `failed`. May be called on any thread, and more than once; waits for the threads of
+  /// Ends all that is not over with `failed`, or `unanswered` where it has gone out. May be called on any thread, and more than once; waits for the threads of
   /// the service, unless it is called on one of them.
   public func close() {
     counts.withLock { $0.isClosed = true }
@@ -160,10 +160,10 @@ public final class PushService: Sendable {
     let call = try webPush.call(
       message, to: device, subscription, now: now(), milliseconds: limits.timeoutMilliseconds)
     let host = subscription.address.host
-    client.send(call) { result in
+    client.sendAndTrace(call) { result in
       switch result {
       case .success(let reply): done(WebPushAnswer.verdict(reply, host: host))
-      case .failure(let error): done(.unanswered(error, "the push service \(host)"))
+      case .failure(let failure): done(.after(failure, "the push service \(host)"))
       }
     }
   }
@@ -175,11 +175,11 @@ public final class PushService: Sendable {
     guard let apns, let client = clients[.apns] else { throw PreparationFault(.ended) }
     let prepared = try apns.call(
       message, to: device, target, now: now(), age: age(), milliseconds: limits.timeoutMilliseconds)
-    client.send(prepared.call) { [self] result in
+    client.sendAndTrace(prepared.call) { [self] result in
       switch result.map({ APNsAnswer.verdict($0, id: prepared.id) }) {
       case .success(.outcome(let outcome)): done(outcome)
       case .success(.tokenExpired(let reason)): done(apns.tokens.reject(prepared.token, age: age(), reason: reason))
-      case .failure(let error): done(.unanswered(error, "APNs"))
+      case .failure(let failure): done(.after(failure, "APNs"))
       }
     }
   }
@@ -193,11 +193,11 @@ public final class PushService: Sendable {
         let token = try token.get()
         let call = try fcm.call(
           message, to: device, target, accessToken: token, now: now(), milliseconds: limits.timeoutMilliseconds)
-        client.send(call) { result in
+        client.sendAndTrace(call) { result in
           switch result.map({ FCMAnswer.verdict($0) }) {
           case .success(.outcome(let outcome)): done(outcome)
           case .success(.tokenExpired(let reason)): done(fcm.tokens.reject(token, reason: reason))
-          case .failure(let error): done(.unanswered(error, "FCM"))
+          case .failure(let failure): done(.after(failure, "FCM"))
           }
         }
       } catch {
@@ -224,7 +224,14 @@ extension PushOutcome {
   /// There was no answer.
   ///
   /// - Parameter whose: who was called, as a sentence begins with it.
-  static func unanswered(_ error: HTTPCallError, _ whose: String) -> PushOutcome {
+  static func after(_ failure: HTTPCallFailure, _ whose: String) -> PushOutcome {
+    let outcome = unsent(failure.error, whose)
+    guard failure.mayHaveGoneOut, case .failed(let reason) = outcome else { return outcome }
+    return .unanswered(reason: "\(reason); it may have taken the notification")
+  }
+
+  /// There was no answer, and the notification is not at the service.
+  static func unsent(_ error: HTTPCallError, _ whose: String) -> PushOutcome {
     switch error {
     case .badURL, .refusedAddress: .refused("\(whose) was not called: \(ServiceText.printable(error.description))")
     case .unreachable, .timedOut, .tooLarge, .tooMany, .closed:

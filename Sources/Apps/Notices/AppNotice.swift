@@ -196,13 +196,15 @@ public struct PushAnswer: Sendable, Equatable {
     case later(after: Int64?, reason: String)
     /// Tried again would be answered the same.
     case refused(reason: String)
-    /// Nobody has answered.
+    /// Nothing was taken, and it may be tried again.
     case failed(reason: String)
+    /// The notification went out and nobody said what became of it: it may be tried again, and the device may show it.
+    case unanswered(reason: String)
   }
 
   public var user: String
   public var number: UInt64
-  /// By ``PushSend/Device/id``. A device without an answer counts as failed.
+  /// By ``PushSend/Device/id``. A device without an answer counts as unanswered.
   public var verdicts: [String: Verdict]
 
   public init(user: String, number: UInt64, verdicts: [String: Verdict]) {

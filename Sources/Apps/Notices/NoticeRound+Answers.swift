@@ -13,13 +13,13 @@ extension NoticeRound {
     notices.underWay = nil
     guard let index = notices.index(of: underWay.subject) else { return }
     let state = notices.subjects[index].state
-    let (taken, retried) = sort(answer, underWay, state)
+    let sorted = sort(answer, underWay, state)
     if state.isWithdrawal {
-      endWithdrawal(index, taken, retried)
+      endWithdrawal(index, sorted.taken, sorted.retried)
     } else if state.isUpdate {
-      endUpdate(index, taken, retried)
+      endUpdate(index, sorted.taken, sorted.retried)
     } else {
-      endSend(index, taken, retried)
+      endSend(index, sorted)
     }
     if notices.subjects[index].isHurried == true {
       notices.subjects[index].isHurried = nil
@@ -43,42 +43,56 @@ extension NoticeRound {
     note(.forgotten, notices.underWay?.subject ?? "", devices: forgotten)
   }
 
-  /// The devices that took it, and those to be tried again.
+  /// Devices, by what became of a send to them.
+  private struct Sorted {
+    var taken: [String] = []
+    /// To be tried again.
+    var retried: [String] = []
+    /// Those of ``retried`` that may show it nevertheless.
+    var unanswered: [String] = []
+  }
+
+  /// Holds the devices that are to be tried again, and notes what became of it.
   private mutating func sort(
     _ answer: PushAnswer, _ underWay: PushNotices.UnderWay, _ state: NoticeState
-  ) -> (taken: [String], retried: [String]) {
-    var (taken, retried, refused): ([String], [String], [String]) = ([], [], [])
+  ) -> Sorted {
+    var (sorted, refused) = (Sorted(), [String]())
     var reasons: (later: String?, refused: String?)
     for id in underWay.devices where person.device(id) != nil {
-      switch answer.verdicts[id] ?? .failed(reason: "nobody said what became of it") {
+      switch answer.verdicts[id] ?? .unanswered(reason: "nobody said what became of it") {
       case .taken:
         notices.holds.removeAll { $0.device.hasSameBytes(as: id) }
-        taken.append(id)
+        sorted.taken.append(id)
       case .later(let after, let reason):
         hold(id, after: after)
-        retried.append(id)
+        sorted.retried.append(id)
         reasons.later = reasons.later ?? reason
       case .failed(let reason):
         hold(id, after: nil)
-        retried.append(id)
+        sorted.retried.append(id)
+        reasons.later = reasons.later ?? reason
+      case .unanswered(let reason):
+        hold(id, after: nil)
+        sorted.retried.append(id)
+        sorted.unanswered.append(id)
         reasons.later = reasons.later ?? reason
       // Gone, but registered anew since.
       case .forget:
         hold(id, after: nil)
-        retried.append(id)
+        sorted.retried.append(id)
       case .refused(let reason):
         refused.append(id)
         reasons.refused = reasons.refused ?? reason
       }
     }
     let done: PushNotices.Line.Event = state.isWithdrawal ? .withdrawn : state.isUpdate ? .updated : .sent
-    if !taken.isEmpty { note(done, underWay.subject, devices: taken) }
+    if !sorted.taken.isEmpty { note(done, underWay.subject, devices: sorted.taken) }
     if !refused.isEmpty { note(.refused, underWay.subject, devices: refused, reason: reasons.refused) }
-    if !retried.isEmpty {
-      let until = retried.compactMap { notices.heldUntil($0, at: now) }.min()
-      note(.later, underWay.subject, devices: retried, until: until, reason: reasons.later)
+    if !sorted.retried.isEmpty {
+      let until = sorted.retried.compactMap { notices.heldUntil($0, at: now) }.min()
+      note(.later, underWay.subject, devices: sorted.retried, until: until, reason: reasons.later)
     }
-    return (taken, retried)
+    return sorted
   }
 
   /// Leaves a device alone for a while, which grows with each failure, and is never shorter than a service asks.
@@ -98,13 +112,17 @@ extension NoticeRound {
     Digest.sha256.hash(Array("\(user)\0\(notices.number)\0\(id)".utf8)).first ?? 0
   }
 
-  private mutating func endSend(_ index: Int, _ taken: [String], _ retried: [String]) {
+  /// Ends a send. A device that may show it counts as one that does, so that a withdrawal covers it, and is tried again
+  /// all the same.
+  private mutating func endSend(_ index: Int, _ sorted: Sorted) {
     var subject = notices.subjects[index]
     let registered = person.devices.map(\.id)
-    let before = subject.shownOn.filter { registered.containsBytes(of: $0) && !taken.containsBytes(of: $0) }
-    subject.shownOn = before + taken
-    let left = ((subject.missing ?? []) + retried).filter { registered.containsBytes(of: $0) }
-    if !taken.isEmpty { (subject.sentAt, subject.withdrawals, subject.looks) = (now, 0, 0) }
+    let showing = sorted.taken + sorted.unanswered
+    let before = subject.shownOn.filter { registered.containsBytes(of: $0) && !showing.containsBytes(of: $0) }
+    subject.shownOn = before + showing
+    let left = ((subject.missing ?? []) + sorted.retried).filter { registered.containsBytes(of: $0) }
+    if !showing.isEmpty { subject.withdrawals = 0 }
+    if !sorted.taken.isEmpty { (subject.sentAt, subject.looks) = (now, 0) }
     let event: NoticeState.Event =
       switch (subject.shownOn.isEmpty, left.isEmpty) {
       case (false, true): .done

@@ -43,7 +43,8 @@
 /// *Acknowledged* suppresses only what was not yet sent, and *seen* alone withdraws: a notification wakes the app, which
 /// fetches and acknowledges, and would otherwise take the notification away before anybody has read it. While something
 /// is under way nothing is decided, since nobody knows yet what devices show; the end of it decides. A *lost* answer
-/// counts as if devices showed it, since they may, and leads to another send: at least once. A withdrawal that is not
+/// counts as if devices showed it, since they may, and leads to another send: at least once. So does the answer of a
+/// service that was lost on the way here, for its device: the send has ended *partly*. A withdrawal that is not
 /// done leads back to *shown*, where the next look withdraws again. An update leaves shown what is shown, whatever comes
 /// of it; which devices still show the older number stands beside the state.
 enum NoticeState: String, Codable, Sendable, CaseIterable {
@@ -67,7 +68,7 @@ enum NoticeState: String, Codable, Sendable, CaseIterable {
     case over
     /// The send has ended: at least one device shows it, and none is to be tried again.
     case done
-    /// The send has ended: at least one device shows it, and others are to be tried again.
+    /// The send has ended: at least one device shows it, or may, and some are to be tried again.
     case partly
     /// The send has ended: no device shows anything of the subject, and some are to be tried again.
     case again

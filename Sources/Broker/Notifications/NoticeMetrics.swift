@@ -81,7 +81,7 @@ extension PushAnswer.Verdict {
     case .forget: "forgotten"
     case .later: "later"
     case .refused: "refused"
-    case .failed: "failed"
+    case .failed, .unanswered: "failed"
     }
   }
 }

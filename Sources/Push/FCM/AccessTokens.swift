@@ -138,7 +138,8 @@ final class AccessTokens: Sendable {
     client.send(call) { [self] result in
       switch result {
       case .success(let reply): finish(AccessTokenAnswer.verdict(reply))
-      case .failure(let error): finish(.outcome(.unanswered(error, "Google's token endpoint")))
+      // Without a token no notification has gone out, whatever became of the call for it.
+      case .failure(let error): finish(.outcome(.unsent(error, "Google's token endpoint")))
       }
     }
   }

@@ -94,7 +94,8 @@ extension PushOutcome {
     case .later: "later"
     case .tooLarge: "too_large"
     case .refused: "refused"
-    case .failed: "failed"
+    // Backends do the same after both. That it may have been taken stands in the reason.
+    case .failed, .unanswered: "failed"
     }
   }
 
@@ -111,7 +112,8 @@ extension PushOutcome {
     case .later(let seconds, let reason):
       writer.write("reason", reason)
       if let seconds { writer.write("after", seconds) }
-    case .tooLarge(let reason), .refused(let reason), .failed(let reason): writer.write("reason", reason)
+    case .tooLarge(let reason), .refused(let reason), .failed(let reason), .unanswered(let reason):
+      writer.write("reason", reason)
     }
   }
 }

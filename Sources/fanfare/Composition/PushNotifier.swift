@@ -88,6 +88,7 @@ extension PushAnswer.Verdict {
       case .later(let seconds, let reason): .later(after: seconds.map { $0 * 1000 }, reason: reason)
       case .tooLarge(let reason), .refused(let reason): .refused(reason: reason)
       case .failed(let reason): .failed(reason: reason)
+      case .unanswered(let reason): .unanswered(reason: reason)
       }
   }
 }
