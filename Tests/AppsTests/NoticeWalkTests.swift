@@ -133,11 +133,12 @@ private struct NoticeWalk {
     let send = open.remove(at: Int.random(in: 0..<open.count, using: &random))
     var verdicts: [String: PushAnswer.Verdict] = [:]
     for device in send.devices {
-      switch Int.random(in: 0..<6, using: &random) {
+      switch Int.random(in: 0..<7, using: &random) {
       case 0: verdicts[device.id] = .later(after: 2_000, reason: "busy")
       case 1: verdicts[device.id] = .failed(reason: "away")
       case 2: verdicts[device.id] = .refused(reason: "no")
       case 3: break
+      case 4: verdicts[device.id] = .unanswered(reason: "cut")
       default: verdicts[device.id] = .taken
       }
     }

@@ -93,7 +93,7 @@ struct PushServiceTests {
           }
         }
         guard case .tooLarge = try await outcome("413"), case .refused = try await outcome("400"),
-          case .refused(let redirect) = try await outcome("307"), case .failed(let long) = try await outcome("long")
+          case .refused(let redirect) = try await outcome("307"), case .unanswered(let long) = try await outcome("long")
         else {
           Issue.record("an answer is something else")
           return

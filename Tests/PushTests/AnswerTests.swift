@@ -11,6 +11,7 @@ enum OutcomeKind: Equatable {
   case tooLarge
   case refused
   case failed
+  case unanswered
   case tokenExpired
 
   init(_ outcome: PushOutcome) {
@@ -21,6 +22,7 @@ enum OutcomeKind: Equatable {
     case .tooLarge: self = .tooLarge
     case .refused: self = .refused
     case .failed: self = .failed
+    case .unanswered: self = .unanswered
     }
   }
 

@@ -71,7 +71,9 @@ struct GarbageTests {
     case .later(let seconds, let reason):
       #expect(seconds.map { (1...PushOutcome.mostSeconds).contains($0) } ?? true)
       text = reason
-    case .forget(let reason, _), .tooLarge(let reason), .refused(let reason), .failed(let reason): text = reason
+    case .forget(let reason, _), .tooLarge(let reason), .refused(let reason), .failed(let reason),
+      .unanswered(let reason):
+      text = reason
     }
     #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } && text.utf8.count < 700)
   }

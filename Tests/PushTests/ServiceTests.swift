@@ -116,4 +116,87 @@ struct ServiceTests {
     #expect(await service.outcome(message, device) == .failed(reason: "the server is ending"))
     service.close()
   }
+
+  // MARK: Answers that are lost
+
+  /// A service that stands in for APNs on a port of this machine, without TLS.
+  private func apns(
+    at port: UInt16, milliseconds: Int = 60_000
+  ) throws -> PushConfiguration {
+    let url = "http://127.0.0.1:\(port)"
+    return PushConfiguration(
+      apns: .init(
+        key: try PrivateKey(on: .p256), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", topics: ["com.example.app"],
+        productionURL: url, sandboxURL: url),
+      limits: .init(timeoutMilliseconds: milliseconds))
+  }
+
+  @Test("A service that takes the request and closes without an answer may have taken the notification")
+  func answerLost() async throws {
+    let server = try ConnectionServer()
+    server.start { _ = $0.request() }
+    defer { server.stop() }
+    let service = try service(apns(at: server.port))
+    defer { service.close() }
+    let outcome = await service.outcome(try PushMessage(title: "Ada"), .apns(try ExampleDevice.apns()))
+    guard case .unanswered(let reason) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(reason.hasPrefix("APNs: there was no reply") && reason.hasSuffix("it may have taken the notification"))
+    #expect(outcome.name == "failed", "backends are told nothing new")
+  }
+
+  @Test("So may one that takes the request and does not answer in time, and one that the end cuts off")
+  func answerLate() async throws {
+    let isRead = Mutex(false)
+    let server = try ConnectionServer()
+    server.start { line in
+      _ = line.request()
+      isRead.withLock { $0 = true }
+      line.waitForEnd()
+    }
+    defer { server.stop() }
+    let (message, device) = (try PushMessage(title: "Ada"), PushDevice.apns(try ExampleDevice.apns()))
+    let hasty = try service(apns(at: server.port, milliseconds: 300))
+    #expect(OutcomeKind(await hasty.outcome(message, device)) == .unanswered)
+    hasty.close()
+    isRead.withLock { $0 = false }
+    let ending = try service(apns(at: server.port))
+    let outcomes = PushOutcomes()
+    ending.send(message, to: device) { outcomes.add($0) }
+    #expect(await eventually { isRead.withLock { $0 } })
+    ending.close()
+    #expect(outcomes.all.map { OutcomeKind($0) } == [.unanswered])
+    #expect(await ending.outcome(message, device) == .failed(reason: "the server is ending"))
+  }
+
+  @Test("A service that takes no connection has taken nothing, and one that answers 408 has said so")
+  func nothingTaken() async throws {
+    let closed = try ConnectionServer()
+    closed.start { _ in }
+    closed.stop()
+    let answering = try ConnectionServer()
+    answering.start { line in
+      while line.request() != nil { line.answer(408) }
+    }
+    defer { answering.stop() }
+    for port in [closed.port, answering.port] {
+      let service = try service(apns(at: port))
+      defer { service.close() }
+      let outcome = await service.outcome(try PushMessage(title: "Ada"), .apns(try ExampleDevice.apns()))
+      #expect(OutcomeKind(outcome) == .failed, "\(outcome)")
+    }
+  }
+
+  @Test("A call for a token whose answer is lost has brought no notification to anybody")
+  func tokenLost() {
+    let lost = HTTPCallFailure(.timedOut, mayHaveGoneOut: true)
+    #expect(OutcomeKind(.unsent(lost.error, "Google's token endpoint")) == .failed)
+    #expect(OutcomeKind(.after(lost, "FCM")) == .unanswered)
+    #expect(OutcomeKind(.after(HTTPCallFailure(.timedOut, mayHaveGoneOut: false), "FCM")) == .failed)
+    for isOut in [true, false] {
+      #expect(OutcomeKind(.after(HTTPCallFailure(.badURL("no"), mayHaveGoneOut: isOut), "FCM")) == .refused)
+    }
+  }
 }

@@ -140,7 +140,8 @@ final class PushWorld {
     var verdicts: [String: PushAnswer.Verdict] = [:]
     for device in send.devices {
       switch Int.random(in: 0..<100, using: &random) {
-      case 0..<2 where !isHealed: verdicts[device.id] = .failed(reason: "away")
+      case 0 where !isHealed: verdicts[device.id] = .failed(reason: "away")
+      case 1 where !isHealed: verdicts[device.id] = .unanswered(reason: "cut")
       case 2..<4 where !isHealed: verdicts[device.id] = .later(after: 1500, reason: "busy")
       default: verdicts[device.id] = .taken
       }
