@@ -83,8 +83,8 @@ public final class HTTPClient: Sendable {
     sendAndTrace(call) { result in done(result.mapError(\.error)) }
   }
 
-  /// Makes a call like ``send(_:then:)``, and tells of one without a reply whether it may have gone out: for whoever must
-  /// know whether what it asked for may have happened.
+  /// Makes a call like ``send(_:then:)``, and tells of one without a reply whether it may have gone out: for whoever
+  /// must know whether what it asked for may have happened.
   public func sendAndTrace(
     _ call: HTTPCall, then done: @escaping @Sendable (Result<HTTPReply, HTTPCallFailure>) -> Void
   ) {

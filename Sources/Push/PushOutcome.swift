@@ -6,8 +6,8 @@
 ///     refused    somebody has to change the configuration; until then every message to the service ends so
 ///     later      to be tried again, not before the time that it names
 ///     failed     nothing went out, or the service said so: to be tried again, with a back-off of the caller's own
-///     unanswered the request went out and nobody said what became of it: to be tried again likewise, and the device may
-///                show it already
+///     unanswered the request went out and nobody said what became of it: to be tried again likewise, and the device
+///                may show it already
 public enum PushOutcome: Sendable, Equatable {
   /// With the service's name for the notification, where it has one.
   case taken(id: String?)

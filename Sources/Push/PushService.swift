@@ -116,8 +116,8 @@ public final class PushService: Sendable {
     }
   }
 
-  /// Ends all that is not over with `failed`, or `unanswered` where it has gone out. May be called on any thread, and more than once; waits for the threads of
-  /// the service, unless it is called on one of them.
+  /// Ends all that is not over with `failed`, or `unanswered` where it has gone out. May be called on any thread, and
+  /// more than once; waits for the threads of the service, unless it is called on one of them.
   public func close() {
     counts.withLock { $0.isClosed = true }
     for client in clients.values { client.close() }
