@@ -32,6 +32,13 @@ public protocol App: Sendable {
   /// - Throws: the error for a user who may not.
   func admit(_ user: String, to channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppAdmission
 
+  /// Decides about what this app has sent from another partition (``AppEffect/relay(_:)``): exactly once, in the order in
+  /// which that partition's decisions were committed.
+  ///
+  /// - Parameter data: as in ``AppRelay/data``.
+  /// - Throws: a temporary error where it has to be tried again; another where it can never be taken in.
+  func receive(_ data: [UInt8], _ view: any AppView) throws(ClientError) -> AppDecision
+
   /// Decides about an author's wish to change or remove a publication. The decision's answer is not used.
   ///
   /// - Throws: the error for the author. Nothing is changed then.
@@ -115,6 +122,10 @@ public protocol App: Sendable {
 
 extension App {
   public var answerTimeout: Int64 { 0 }
+
+  public func receive(_ data: [UInt8], _ view: any AppView) throws(ClientError) -> AppDecision {
+    throw .notAvailable.saying("the app \(name) is not shared among partitions")
+  }
 
   public func entries(
     showing subject: String, _ view: any AppView
@@ -226,6 +237,12 @@ public protocol AppView: AnyObject {
   /// user id.
   func shownName(of user: String, to reader: String) throws(ClientError) -> String
 
+  /// Whether the data of a user was deleted here after that moment, or is being deleted: what another partition has sent
+  /// before must not bring it back.
+  ///
+  /// - Parameter time: milliseconds since 1970.
+  func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool
+
   /// Looks at one of many things. Where the store has to be asked for it first, this is nil, so that the app goes on with
   /// the others and the store is asked for all of them together; what the app decides then is thrown away.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result?
@@ -236,6 +253,8 @@ extension AppView {
   public var isAskedAgain: Bool { false }
 
   public func isSuspended(_ user: String) throws(ClientError) -> Bool { false }
+
+  public func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool { false }
 
   public func shownName(of user: String, to reader: String) throws(ClientError) -> String { user }
 
@@ -330,6 +349,22 @@ public indirect enum AppEffect: Sendable {
   case push(PushSend)
   /// Counts that a person was not told of something, when the transaction is on disk. Likewise.
   case unsent(UnsentNotice)
+  /// Sends something to the same app in another partition, in the transaction of the decision: it arrives there exactly
+  /// once, in order, a moment later (``App/receive(_:_:)``). Never to the app's own partition.
+  case relay(AppRelay)
+}
+
+/// What an app sends to itself in another partition.
+public struct AppRelay: Sendable, Equatable {
+  public var partition: Int
+  /// JSON of the app's own. It stands in the database until it is taken in, and in its backups: it must hold nothing that
+  /// the log may not hold.
+  public var data: [UInt8]
+
+  public init(to partition: Int, _ data: [UInt8]) {
+    self.partition = partition
+    self.data = data
+  }
 }
 
 extension AppEffect {

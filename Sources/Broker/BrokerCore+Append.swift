@@ -53,20 +53,22 @@ extension BrokerCore {
   /// - Parameters:
   ///   - states: the channel of each entry, in the same order.
   ///   - drafts: what an app tells webhooks along with them.
+  ///   - relays: what an app sends to other partitions along with them.
   /// - Throws: why the log refuses them. Nothing has changed then.
   func append(
     _ entries: [LogEntry], on states: [BrokerChannel], for owner: PendingAppend.Owner,
-    telling drafts: [OutboxDraft] = [], in turn: inout Turn
+    telling drafts: [OutboxDraft] = [], relaying relays: [LogRelay] = [], in turn: inout Turn
   ) throws(ClientError) {
     let events = try events(of: entries, on: states, and: drafts)
     let notices = try notices(of: entries, on: states)
-    if entries.count == 1, events.isEmpty, notices.isEmpty {
+    if entries.count == 1, events.isEmpty, notices.isEmpty, relays.isEmpty {
       return try append(alone: entries[0], on: states[0], for: owner, in: &turn)
     }
     let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil || $0.vanishes }
     let kept = isShownOtherwise ? entries.indices.map { asKept(entries[$0], on: states[$0]) } : entries
     let others = events.entries + notices
-    let isKept = try store(.together(others.isEmpty ? kept : kept + others), in: states[0].store)
+    let all = others.isEmpty ? kept : kept + others
+    let isKept = try store(relays.isEmpty ? .together(all) : .relaying(all, relays), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     let trace = events.isEmpty ? nil : hops?.context(of: owner)
     for index in entries.indices {

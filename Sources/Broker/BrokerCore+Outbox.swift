@@ -2,18 +2,21 @@ import Log
 import Wire
 
 /// Publications that backends have committed to the outbox of the log's database, and that the broker publishes like
-/// those of a service.
+/// those of a service; and what apps have sent from other partitions, which goes on beside them.
 struct OutboxPostings {
   /// What came while the broker was starting. Bounded by what the store hands out.
   fileprivate var held: [OutboxMessage] = []
   /// The round in which one could not be published for now: those of the round that come after it wait for the next one,
   /// as they must not overtake it.
   fileprivate var failedRound: Int?
+  var relays = RelayQueue()
+
+  fileprivate var isEmpty: Bool { held.isEmpty && relays.isEmpty }
 
   /// - Throws: where another message of the round has failed before.
   func check(_ message: OutboxMessage.ID) throws(ClientError) {
     if failedRound == message.round {
-      throw .internalError.saying("a publication before this one has to be tried again first")
+      throw .internalError.saying("what came before this has to be tried again first")
     }
   }
 }
@@ -26,16 +29,21 @@ extension BrokerCore {
 
   /// Publishes what has come, in that order, once the broker has started.
   func goOnPublishing(in turn: inout Turn) {
-    if postings.held.isEmpty || isStarting { return }
+    if postings.isEmpty || isStarting { return }
     let messages = postings.held
     postings.held = []
     for message in messages {
+      if message.app != nil {
+        postings.relays.add(message)
+        continue
+      }
       do throws(ClientError) {
         handle(try Self.request(of: message), for: .outbox(message.id), in: &turn)
       } catch {
         conclude(message.id, .failed(error))
       }
     }
+    takeInRelays(in: &turn)
   }
 
   private static func request(of message: OutboxMessage) throws(ClientError) -> BrokerRequest {
@@ -45,7 +53,11 @@ extension BrokerCore {
 
   /// Tells the store what became of a message.
   func conclude(_ message: OutboxMessage.ID, _ response: BrokerResponse) {
-    guard case .failed(let error) = response else { return stores.disk.conclude(message, .published) }
+    guard case .failed(let error) = response else {
+      // Only an app that has taken a relay in answers with a result.
+      if case .result = response { tally.counters.relaysReceived += 1 }
+      return stores.disk.conclude(message, .published)
+    }
     if error.temporary { postings.failedRound = message.round }
     stores.disk.conclude(message, error.temporary ? .failed(error) : .refused(error))
   }

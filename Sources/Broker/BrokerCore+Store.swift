@@ -42,6 +42,7 @@ extension BrokerCore {
   func storeIsLost(in turn: inout Turn) {
     stores.isLost = true
     stores.lostTerm = stores.disk.term
+    postings = OutboxPostings()  // Whoever has the lease next reads the table from its beginning.
     for host in hosts.all {
       resume(host.app.name, error: LogError.fenced.asClientError, in: &turn)
       host.lost()

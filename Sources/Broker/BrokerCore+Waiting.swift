@@ -45,6 +45,7 @@ extension BrokerCore {
     case .pushAnswered(let answer): pushAnswered(answer, waiting: waiting, in: &turn)
     case .acknowledged(let place): acknowledged(place, waiting: waiting, in: &turn)
     case .eraseRow(let row): eraseRow(row, waiting: waiting, in: &turn)
+    case .relay(let relay): takeIn(relay, waiting: waiting, in: &turn)
     }
   }
 

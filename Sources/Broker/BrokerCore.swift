@@ -114,7 +114,9 @@ public final class BrokerCore {
   func handle(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
-    guard isHere(request) else { return refuse(request, Self.elsewhere, for: requester, occasion, in: &turn) }
+    guard isHere(request) else {
+      return refuse(request, refusalElsewhere(request, of: requester), for: requester, occasion, in: &turn)
+    }
     if stores.isHeldUp(request, of: requester) { return stores.lineUp(input(request, requester, occasion)) }
     run(request, for: requester, occasion, waiting: nil, in: &turn)
   }
@@ -124,6 +126,15 @@ public final class BrokerCore {
     if configuration.partitioning.count == 1 { return true }
     guard let channel = request.placedBy else { return true }
     return configuration.partitioning.partition(of: channel) == configuration.partition
+  }
+
+  /// What a backend has committed for a channel of an app would never be published, so that nothing behind it has to
+  /// wait. Whatever else is another broker's may become ours when the settings agree.
+  private func refusalElsewhere(_ request: BrokerRequest, of requester: Requester) -> ClientError {
+    guard requester.isOutbox, let channel = request.channel,
+      let app = configuration.namespaces.options(for: channel)?.app
+    else { return Self.elsewhere }
+    return Self.refusal(of: channel, app)
   }
 
   private static let elsewhere = ClientError.internalError.saying(
@@ -246,7 +257,7 @@ public final class BrokerCore {
     let next = min(
       channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
       deletions?.nextDeadline ?? .max, looks.nextDeadline, notices?.nextTime ?? .max,
-      tellings.isEmpty ? .max : 0)
+      tellings.isEmpty && !postings.relays.isBehind ? .max : 0)
     return next == .max ? nil : next
   }
 

@@ -86,6 +86,9 @@ public enum Requester: Sendable, Hashable {
   /// Whether a client of a gateway asks, or the gateway itself.
   var isGateway: Bool { if case .gateway = self { true } else { false } }
 
+  /// Whether it came with a row of the outbox. Where an app decides, the row is a relay (``AppEffect/relay(_:)``).
+  var isOutbox: Bool { if case .outbox = self { true } else { false } }
+
   /// Whether a service asks.
   var isService: Bool {
     switch self {
@@ -165,4 +168,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var ordersLate: UInt64 = 0
   /// Revocations that were put in force.
   public var revocations: UInt64 = 0
+  /// What apps have sent to other partitions, taken in from them, and can never take in.
+  public var relaysSent: UInt64 = 0
+  public var relaysReceived: UInt64 = 0
+  public var relaysRefused: UInt64 = 0
 }

@@ -30,6 +30,9 @@ struct BrokerMetrics {
   private let orders = Counter(label: "fanfare_broker_orders_total")
   private let ordersLate = Counter(label: "fanfare_broker_orders_late_total")
   private let revocations = Counter(label: "fanfare_broker_revocations_total")
+  private let relaysSent = Counter(label: "fanfare_broker_app_relays_sent_total")
+  private let relaysReceived = Counter(label: "fanfare_broker_app_relays_received_total")
+  private let relaysRefused = Counter(label: "fanfare_broker_app_relays_refused_total")
   private let ordersUnderWay = Gauge(label: "fanfare_broker_orders_under_way")
   private let revocationsInForce = Gauge(label: "fanfare_broker_revocations_in_force")
   private let memory = Gauge(label: "fanfare_broker_memory_bytes")
@@ -72,6 +75,9 @@ struct BrokerMetrics {
     orders.increment(by: new.orders - old.orders)
     ordersLate.increment(by: new.ordersLate - old.ordersLate)
     revocations.increment(by: new.revocations - old.revocations)
+    relaysSent.increment(by: new.relaysSent - old.relaysSent)
+    relaysReceived.increment(by: new.relaysReceived - old.relaysReceived)
+    relaysRefused.increment(by: new.relaysRefused - old.relaysRefused)
     pending.record(pendingBytes)
   }
 

@@ -56,6 +56,8 @@ struct WaitingRoom {
     case pushAnswered(PushAnswerTry)
     /// Asks it about a subject of which somebody has acknowledged or seen something.
     case acknowledged(Acknowledgements.Place)
+    /// Asks an app about what it has sent from another partition.
+    case relay(OutboxMessage)
   }
 
   /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still

@@ -126,6 +126,25 @@ public enum LogBatch: Sendable {
   /// Entries of channels of durability `durable` alone. If one of them is not contiguous because an entry before it
   /// failed, all of them fail. Each is completed by itself, one after another.
   case together([LogEntry])
+  /// Entries as in ``together(_:)``, one at least, and in the same transaction what other partitions' brokers are to take
+  /// in. Only of a store that has partitions.
+  case relaying([LogEntry], [LogRelay])
+}
+
+/// Something for an app in another partition of the same log, where it comes as an ``OutboxMessage``: exactly once, in the
+/// order of this partition's commits.
+public struct LogRelay: Sendable, Equatable {
+  /// Not the store's own.
+  public var partition: Int
+  /// The app's name.
+  public var app: String
+  public var data: [UInt8]
+
+  public init(to partition: Int, of app: String, _ data: [UInt8]) {
+    self.partition = partition
+    self.app = app
+    self.data = data
+  }
 }
 
 /// The key of an entry of a map, and when the entry ends by itself.

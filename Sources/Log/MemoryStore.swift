@@ -140,6 +140,7 @@ public final class MemoryStore: LogStore {
     switch batch {
     case .one(let entry): append(entry)
     case .together(let entries): append(entries)
+    case .relaying: preconditionFailure("what is kept in memory has no other partitions")
     }
   }
 

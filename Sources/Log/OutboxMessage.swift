@@ -20,9 +20,13 @@ public struct OutboxMessage: Sendable, Equatable {
   public let data: [UInt8]?
   /// The other parameters of a publish as JSON, as the server API has them.
   public let options: [UInt8]
+  /// The app which has sent it from another partition (``LogRelay``): then there is no channel, and there are no options.
+  /// Nil: a backend has left it.
+  public let app: String?
 
-  public init(id: ID, channel: String, data: [UInt8]?, options: [UInt8]) {
+  public init(id: ID, channel: String, data: [UInt8]?, options: [UInt8], app: String? = nil) {
     self.id = id
+    self.app = app
     self.channel = channel
     self.data = data
     self.options = options

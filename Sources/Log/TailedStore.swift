@@ -77,12 +77,16 @@ public class TailedStore: LogStore {
   /// Ends the threads. Called once, in the turn.
   func end() { preconditionFailure("each store ends its own threads") }
 
+  /// Whether there is such a partition beside the store's own.
+  func mayRelay(to partition: Int) -> Bool { false }
+
   // MARK: LogStore
 
   public final func append(_ batch: LogBatch) -> AppendOutcome {
     switch batch {
     case .one(let entry): append(entry)
-    case .together(let entries): append(entries)
+    case .together(let entries): append(entries, [])
+    case .relaying(let entries, let relays): append(entries, relays)
     }
   }
 
@@ -100,7 +104,9 @@ public class TailedStore: LogStore {
     return channel.isDurable ? .pending : .kept
   }
 
-  private final func append(_ transaction: [LogEntry]) -> AppendOutcome {
+  private final func append(_ transaction: [LogEntry], _ relays: [LogRelay]) -> AppendOutcome {
+    precondition(
+      relays.allSatisfy { mayRelay(to: $0.partition) }, "what is relayed goes to another partition of the same log")
     if isClosed { return .refused(.closed) }
     applyOutcomes()
     if isFenced { return .refused(.fenced) }
@@ -113,6 +119,7 @@ public class TailedStore: LogStore {
     }
     // A relaxed entry is delivered before it is written, and could not be taken back with the rest of its transaction.
     precondition(queued.allSatisfy { $0.channel.durability == .durable }, "a transaction is of durable channels alone")
+    if !relays.isEmpty { queued[0].carry(relays) }
     if let error = inbox.add(transaction: queued) { return .refused(error) }
     for (entry, queued) in zip(transaction, queued) {
       if let channel = hot[queued.channel.place] { note(entry, in: channel) }

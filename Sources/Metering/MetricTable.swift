@@ -284,6 +284,14 @@ public enum MetricTable {
       "fanfare_broker_orders_under_way", .gauge, "Orders and revocations that some gateway has still to confirm."),
     MetricDescription("fanfare_broker_revocations_total", .counter, "Revocations that were put in force."),
     MetricDescription("fanfare_broker_revocations_in_force", .gauge, "Revocations that are in force now."),
+    MetricDescription(
+      "fanfare_broker_app_relays_sent_total", .counter,
+      "What apps have sent to other partitions (state.partitioned), and is on disk."),
+    MetricDescription(
+      "fanfare_broker_app_relays_received_total", .counter, "What apps have taken in from other partitions."),
+    MetricDescription(
+      "fanfare_broker_app_relays_refused_total", .counter,
+      "What apps can never take in from other partitions; the table outbox_refused has it, with the reason."),
   ]
 
   private static let brokerLinks = [

@@ -1,5 +1,8 @@
 /// One broker for each partition, from the settings of all of them.
 extension Settings {
+  /// Whether State is in all partitions, and not at home alone (docs/decisions/0073-state-in-all-partitions.md).
+  public var sharesState: Bool { state.enabled && state.partitioned && cluster.partitions > 1 }
+
   /// These settings, as the broker of one partition has them on the same machine:
   ///
   ///     data.directory               partition-P in the configured one; what an installation has once stays in that
@@ -34,7 +37,7 @@ enum PartitionRules {
 
   /// What is wrong whatever process has the settings.
   static func problems(_ settings: Settings) -> [SettingsError.Problem] {
-    if settings.cluster.partitions == 1 { return [] }
+    if settings.cluster.partitions == 1 { return collected { checkState(settings, $0) } }
     return collected { report in
       let backbone = settings.backbone
       let services = settings.broker.services
@@ -48,6 +51,14 @@ enum PartitionRules {
     }
   }
 
+  private static func checkState(_ settings: Settings, _ report: Report) {
+    guard settings.state.enabled, settings.state.partitioned else { return }
+    report(
+      settings.state.$partitioned.place,
+      "is true, but \(settings.cluster.$partitions) is 1, so there is nothing to share State among; write 2 or more there, "
+        + "or false here")
+  }
+
   /// What is wrong with the settings of a process that is to start brokers.
   static func problemsOfBroker(_ settings: Settings) -> [SettingsError.Problem] {
     collected { report in
@@ -57,6 +68,18 @@ enum PartitionRules {
           partitions.place,
           "is \(partitions.wrappedValue), but \(log.$engine) is \(log.engine.rawValue), a log that one broker has; "
             + "keep the log in postgres, or write 1")
+      }
+      if settings.sharesState, settings.keys.masterFile.isEmpty {
+        report(
+          settings.state.$partitioned.place,
+          "is true, but \(settings.keys.$masterFile) is not set, and the brokers of all partitions need the same keys; "
+            + "write the path of the master key's file there")
+      }
+      if settings.sharesState, log.postgres.outboxInterval == .zero {
+        report(
+          log.postgres.$outboxInterval.place,
+          "is 0s, but \(settings.state.$partitioned) is true, and what partitions tell each other comes by the outbox; write "
+            + "2ms, or another time")
       }
       let last = settings.cluster.partitions
       if admin.enabled, PartitionEndpoint.port(admin.port, plus: last) == nil {

@@ -76,16 +76,22 @@ final class KeptKeys: Sendable {
 
   /// Has `prepare` called on the queue with a time, and returns at once. Of several times that come meanwhile the newest
   /// counts.
-  func prepareSoon(at now: Int64, on queue: DispatchQueue, _ prepare: @escaping @Sendable (Int64) -> Void) {
+  ///
+  /// - Parameter earliest: it is not called before.
+  func prepareSoon(
+    at now: Int64, on queue: DispatchQueue, notBefore earliest: DispatchTime? = nil,
+    _ prepare: @escaping @Sendable (Int64) -> Void
+  ) {
     let isIdle = contents.withLock { contents in
       defer { contents.wanted = now }
       return contents.wanted == nil
     }
     guard isIdle else { return }
-    queue.async { [weak self] in
+    let work: @Sendable () -> Void = { [weak self] in
       guard let now = self?.contents.withLock({ $0.wanted }) else { return }
       prepare(now)
     }
+    if let earliest { queue.asyncAfter(deadline: earliest, execute: work) } else { queue.async(execute: work) }
   }
 
   /// The thread is through with what was wanted. To be called before anybody is told, who may want more.

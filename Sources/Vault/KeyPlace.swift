@@ -19,6 +19,18 @@ public protocol KeyPlace: Sendable {
   /// Calls `take` with the set that is there after somebody else may have changed it, before anything else is done with
   /// the keys. It is called on another thread, and must not call this place. What it throws keeps the broker from going on.
   func whenChanged(_ take: @escaping @Sendable (KeySet) throws(VaultFault) -> Void)
+
+  /// Nothing is ever saved here: another broker keeps the place, in the home partition, and this one reads it.
+  var isVisited: Bool { get }
+
+  /// Reads again what is there, and tells it as after a change: in a place that is visited nobody says when it changes. May
+  /// wait for a server.
+  func readAgain() throws(VaultFault)
+}
+
+extension KeyPlace {
+  public var isVisited: Bool { false }
+  public func readAgain() throws(VaultFault) {}
 }
 
 /// A set of keys, as it is saved.

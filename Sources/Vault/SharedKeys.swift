@@ -16,7 +16,7 @@ public struct KeyBox: Sendable, Equatable {
 }
 
 /// Where brokers that share a log keep their wrapped keys: the log's database (`EngineKeys`). Whoever has the log's lease may
-/// read and write; nobody there can open a box.
+/// read and write, or only read where it is another partition's than home's; nobody there can open a box.
 public protocol KeyBoxes: Sendable {
   /// All boxes, and the lease under which they were read. Waits for the server.
   func all() throws(VaultFault) -> (boxes: [KeyBox], lease: UInt64)
@@ -36,19 +36,26 @@ public protocol KeyBoxes: Sendable {
 public final class SharedKeys: Sendable {
   private let boxes: any KeyBoxes
   private let masterFile: String
+  /// They are those of home, and this broker has another partition.
+  fileprivate let isVisitor: Bool
   private let logger: Logger
   private let masters: Mutex<MasterKeys>
   private let takers = Mutex<[String: [@Sendable (KeySet) throws(VaultFault) -> Void]]>([:])
 
-  /// Opens all sets, and wraps those anew that are not wrapped under the master file's first key. Waits for the server.
+  /// Opens all sets, and wraps those anew that are not wrapped under the master file's first key, unless they are another
+  /// broker's. Waits for the server.
   ///
   /// - Parameters:
   ///   - boxes: must be those of a broker that has the log.
   ///   - masterFile: see ``MasterKeys``. It is read again whenever the log is taken again: another broker may have wrapped
   ///     the sets under a newer key meanwhile.
+  ///   - isVisitor: this broker has another partition than home, and only reads.
   /// - Throws: where a set cannot be opened: ``VaultFault/unopened(name:path:)``.
-  public init(_ boxes: any KeyBoxes, masterFile: String, logger: Logger) throws(VaultFault) {
+  public init(
+    _ boxes: any KeyBoxes, masterFile: String, isVisitor: Bool = false, logger: Logger
+  ) throws(VaultFault) {
     self.boxes = boxes
+    self.isVisitor = isVisitor
     self.masterFile = masterFile
     self.logger = logger
     let keys = try MasterKeys.load(masterFile)
@@ -59,18 +66,19 @@ public final class SharedKeys: Sendable {
       guard let set = keys.unwrap(box.box, name: box.name, version: box.version) else {
         throw .unopened(name: box.name, path: masterFile)
       }
-      if set.isUnderFirst { continue }
+      if set.isUnderFirst || isVisitor { continue }
       try save(KeySet(bytes: set.bytes, version: box.version + 1, lease: lease), as: box.name)
       logger.notice("\(box.name) is wrapped under the first line of \(masterFile) now, and under no other")
     }
   }
 
-  /// The place of a set. Keys that a file of that name holds in the data folder are taken over, once: the file is removed
-  /// when they are confirmed to be here.
+  /// The place of a set. Keys that a file of that name holds in the data folder are taken over at home, once: the file is
+  /// removed when they are confirmed to be here.
   ///
   /// - Throws: ``VaultFault/inBothPlaces(path:)`` where there is a file, and other keys are here already.
   public func place(_ name: String, takingOverFrom folder: String) throws(VaultFault) -> any KeyPlace {
     let place = SharedPlace(name: name, keys: self)
+    if isVisitor { return place }
     let file = KeyFiles.file(name, in: folder)
     guard let bytes = try file.read() else { return place }
     let former = try place.load()
@@ -103,6 +111,11 @@ public final class SharedKeys: Sendable {
     return KeySet(bytes: set.bytes, version: box.version, lease: lease)
   }
 
+  fileprivate func readAgain() throws(VaultFault) {
+    let (all, lease) = try boxes.all()
+    try take(all, lease)
+  }
+
   fileprivate func save(_ set: KeySet, as name: String) throws(VaultFault) {
     let box = masters.withLock { $0.wrap(set.bytes, name: name, version: set.version) }
     try boxes.replace(KeyBox(name: name, version: set.version, box: box), under: set.lease)
@@ -133,4 +146,9 @@ private struct SharedPlace: KeyPlace {
   func save(_ set: KeySet) throws(VaultFault) { try keys.save(set, as: name) }
 
   func whenChanged(_ take: @escaping @Sendable (KeySet) throws(VaultFault) -> Void) { keys.whenChanged(name, take) }
+
+  var isVisited: Bool { keys.isVisitor }
+
+  /// Reads all sets, which are rows of one table.
+  func readAgain() throws(VaultFault) { try keys.readAgain() }
 }

@@ -1,11 +1,15 @@
 public import Apps
 import Cryptography
 import Dispatch
+import Synchronization
 
 /// The vault of State, in two sets of keys: `seal.keys` holds the keys of hours, `state.key` the key that lasts.
 ///
 /// The keys of this hour and of the next are saved before they are needed (``prepare(at:)``, on a thread that may wait):
 /// sealing never waits for a disk or a server, and nothing is sealed with a key that could be lost.
+///
+/// In another partition than home the vault is a visitor: it makes no keys and destroys none, but reads each minute what
+/// home's has made, and forgets it at the same time.
 ///
 /// Somebody who has the log without these keys sees nothing. Somebody who copies them every hour can open what was sealed
 /// then: keep them out of backups, or in another one (docs/STATE.md).
@@ -22,6 +26,10 @@ public final class StateVault: KeyVault {
   private let keepFor: Int64
   private let thread = DispatchQueue(label: "fanfare.vault")
   private let whenPrepared: @Sendable (VaultFault?) -> Void
+  private var isVisitor: Bool { hours.place.isVisited }
+  /// When a visitor may read next. Commands that wait for keys ask for them again and again.
+  private let nextReading = Mutex(DispatchTime.now())
+  private let pause: DispatchTimeInterval
 
   /// Opens the vault, or makes it where nothing was saved yet.
   ///
@@ -30,20 +38,22 @@ public final class StateVault: KeyVault {
   ///   - lasting: where ``lastingName`` is kept.
   ///   - rules: the app's. A key is kept for as long as a picture may wait to be sent and then for its answer, and an
   ///     hour more.
+  ///   - pause: between two readings of a visitor at least.
   ///   - whenPrepared: called on the vault's thread when keys that were asked for are saved, or with the reason why they
   ///     are not.
   public init(
-    hours: any KeyPlace, lasting: any KeyPlace, rules: StateRules,
+    hours: any KeyPlace, lasting: any KeyPlace, rules: StateRules, pause: DispatchTimeInterval = .seconds(1),
     whenPrepared: @escaping @Sendable (VaultFault?) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenPrepared = whenPrepared
+    self.pause = pause
     keepFor =
       min(rules.lifetime, Self.longest) + min(rules.pictureLifetime, Self.longest) + Self.millisecondsPerHour
     self.lasting = try KeptKeys(in: lasting)
     self.hours = try KeptKeys(in: hours)
     // A set without the key that lasts would have been made into one by ``makeLasting()``, as if nothing were lost.
     if try !lasting.load().bytes.isEmpty, self.lasting[Self.noHour] == nil { throw .damaged(path: lasting.path) }
-    _ = try makeLasting()
+    if !isVisitor { _ = try makeLasting() }
   }
 
   private static let noHour: Int64 = -1
@@ -58,13 +68,19 @@ public final class StateVault: KeyVault {
     }
   }
 
-  /// Makes the keys of this hour and the next, and destroys keys that are not needed any more. Waits for the keys' place.
+  /// Makes the keys of this hour and the next, and destroys keys that are not needed any more; a visitor reads those of home.
+  /// Waits for the keys' place.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: how many keys were made and destroyed.
-  /// - Throws: where the keys cannot be saved. None has changed then.
+  /// - Throws: where the keys cannot be saved, and none has changed then; or cannot be read, or are not made yet
+  ///   (``VaultFault/notOurs``).
   @discardableResult
   public func prepare(at now: Int64) throws(VaultFault) -> Int {
+    if isVisitor {
+      try visit(at: now)
+      return 0
+    }
     let hour = Self.hour(of: now)
     // Missing where the keys were taken anew from a database that has none.
     return try makeLasting()
@@ -78,9 +94,21 @@ public final class StateVault: KeyVault {
       }
   }
 
+  private func visit(at now: Int64) throws(VaultFault) {
+    defer {
+      nextReading.withLock { $0 = .now() + pause }
+      // Home destroys them in their place, and may be away.
+      hours.forget(before: oldestHour(at: now))
+    }
+    // Both sets come with it.
+    try hours.place.readAgain()
+    if !hasKeys(at: now) { throw .notOurs }
+  }
+
   /// Calls ``prepare(at:)`` on the vault's thread, and returns at once. To be called every minute.
   public func prepareSoon(at now: Int64) {
-    hours.prepareSoon(at: now, on: thread) { [weak self] now in
+    let earliest = isVisitor ? nextReading.withLock { $0 } : nil
+    hours.prepareSoon(at: now, on: thread, notBefore: earliest) { [weak self] now in
       guard let self else { return }
       var fault: VaultFault?
       do throws(VaultFault) { try prepare(at: now) } catch { fault = error }
@@ -100,10 +128,12 @@ public final class StateVault: KeyVault {
   // MARK: KeyVault
 
   public func isReady(at now: Int64) -> Bool {
-    if hours[Self.hour(of: now)] != nil, lasting[Self.noHour] != nil { return true }
+    if hasKeys(at: now) { return true }
     prepareSoon(at: now)
     return false
   }
+
+  private func hasKeys(at now: Int64) -> Bool { hours[Self.hour(of: now)] != nil && lasting[Self.noHour] != nil }
 
   public func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey {
     let hour = Self.hour(of: now)

@@ -14,7 +14,7 @@ public enum VaultFault: Error, Sendable, Equatable, CustomStringConvertible {
   case noMasterKey(names: [String])
   /// The keys are in a file of the data folder, and others are shared already.
   case inBothPlaces(path: String)
-  /// Another broker has the log, and the keys with it.
+  /// Another broker has the log, and the keys with it; or has home, and has not made them yet.
   case notOurs
   /// The database does not take keys, or give them.
   case unavailable(reason: String)

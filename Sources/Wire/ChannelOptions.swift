@@ -201,6 +201,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var push = false
   /// The app that alone writes to the channel and says who may see it; nil: none.
   public var app: AppName?
+  /// The app is shared among partitions by people: a channel is in the partition of the user whose it is, which is what
+  /// its name says behind the namespace (``Partitioning/place(ofUser:)``).
+  public var isShared = false
 
   public init() {}
 

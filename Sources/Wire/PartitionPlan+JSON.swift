@@ -1,4 +1,4 @@
-// What answers in JSON come to together, which only some requests of services have.
+// What answers in JSON come to together, which only some requests of services and of gateways themselves have.
 
 extension PartitionPlan {
   /// The states that a deletion goes through. Where a partition knows of none, it has to be asked for again.
@@ -70,6 +70,23 @@ extension PartitionPlan {
     writer.object { writer in
       for (key, value) in object.members where key != "cursor" { writer.write(named: key, raw: Array(value.bytes)) }
       if let next { writer.write("cursor", next) }
+    }
+    return .result(writer.bytes)
+  }
+
+  /// The pictures that all say are gone, each of which knows only its own.
+  static func gone(_ answers: [BrokerResponse]) -> BrokerResponse {
+    var gone: [String]?
+    for answer in answers {
+      guard let ids = answer.object?["gone"]?.array?.compactMap(\.string) else { return .failed(.internalError) }
+      let known = Set(ids)
+      gone = (gone ?? ids).filter(known.contains)
+    }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.list("gone") { writer in
+        for id in gone ?? [] { writer.write(element: id) }
+      }
     }
     return .result(writer.bytes)
   }

@@ -20,11 +20,20 @@ public struct PartitionPlan: Sendable, Equatable {
     /// A page of an export, from the partition with this number.
     case page(Int, of: Int)
     case webhooks
+    /// Where a part fails, its error is the answer; else the last answer.
+    case last
+    /// What one partition grants is granted (``any(_:)``).
+    case any
+    /// Pictures that all partitions say are gone.
+    case gone
+    /// Pictures are lent for a send, and given back where it is refused (``partsOfSend(after:)``).
+    case send
   }
 
-  /// What is asked, home first.
+  /// What is asked, home first; of State (``Merge/send``, ``Merge/last``), the person's partition first.
   public let parts: [Part]
-  /// The second part is asked when the first is answered, and did not fail: home decides whether it may be done at all.
+  /// The second part is asked when the first is answered, and did not fail: whoever is asked first decides whether it may
+  /// be done at all.
   public let awaitsFirst: Bool
   let merge: Merge
 
@@ -32,6 +41,16 @@ public struct PartitionPlan: Sendable, Equatable {
     self.parts = parts
     self.merge = merge
     self.awaitsFirst = awaitsFirst
+  }
+
+  /// What is asked next, which may depend on answers; nothing: they come to the answer (``merged(_:)``).
+  ///
+  /// - Parameter answers: to all that was asked until now, in the order of the parts.
+  public func next(after answers: [BrokerResponse]) -> [Part] {
+    if merge == .send { return partsOfSend(after: answers) }
+    if answers.isEmpty { return Array(parts.prefix(awaitsFirst ? 1 : parts.count)) }
+    if case .failed? = answers.last { return [] }
+    return Array(parts.dropFirst(answers.count))
   }
 }
 
@@ -46,6 +65,10 @@ extension Partitioning {
     case .user(.suspensions(let request)): return request.changes ? nil : Self.home
     case .webhooks(.list): return nil
     case .webhooks(.givenUp(let name, _, _)), .webhooks(.resend(let name, _)): return webhook(name).partition
+    case .call(let call):
+      guard case .state(let command) = call.command, sharesState else { return Self.home }
+      return onlyPlace(of: command, by: call.caller.user)
+    case .user(.pair("state", let user, let other)): return sharesState ? place(of: user, and: other) : Self.home
     case .once(_, let request): return onlyPartition(for: request)
     default: return Self.home
     }
@@ -70,13 +93,20 @@ extension Partitioning {
       }
     case .revoke, .user(.suspensions): return each(request, .first, awaitsFirst: true)
     case .webhooks(.list): return each(request, .webhooks)
+    case .call(let call):
+      guard case .state(let command) = call.command, sharesState else { return one(request) }
+      return plan(for: command, of: call)
     case .once(let key, let request):
       let plan = try plan(for: request)
       return PartitionPlan(
-        plan.parts.map { .init(partition: $0.partition, request: .once(key, $0.request)) }, plan.merge,
+        plan.parts.map { .init(partition: $0.partition, request: $0.request.done(onceAs: key)) }, plan.merge,
         awaitsFirst: plan.awaitsFirst)
-    default: return PartitionPlan([.init(partition: Self.home, request: request)], .first)
+    default: return one(request)
     }
+  }
+
+  private func one(_ request: BrokerRequest) -> PartitionPlan {
+    PartitionPlan([.init(partition: Self.home, request: request)], .first)
   }
 
   /// What a request for one partition asks of it.
@@ -105,7 +135,7 @@ extension Partitioning {
     each(merge, awaitsFirst: awaitsFirst) { _ in request }
   }
 
-  private func each(
+  func each(
     _ merge: PartitionPlan.Merge, awaitsFirst: Bool = false, _ request: (Int) -> BrokerRequest
   ) -> PartitionPlan {
     PartitionPlan((0..<count).map { .init(partition: $0, request: request($0)) }, merge, awaitsFirst: awaitsFirst)
@@ -140,10 +170,15 @@ extension Partitioning {
 extension PartitionPlan {
   /// What the answers come to, which stand in the order of the parts.
   public func merged(_ answers: [BrokerResponse]) -> BrokerResponse {
+    if merge == .any { return Self.any(answers) }
+    // What giving back comes to does not matter.
+    if merge == .send { return answers.prefix(2).last ?? .failed(.internalError) }
     for answer in answers { if case .failed = answer { return answer } }
     guard let first = answers.first else { return .failed(.internalError) }
     switch merge {
-    case .first: return first
+    case .first, .any, .send: return first
+    case .last: return answers.last ?? first
+    case .gone: return Self.gone(answers)
     case .channels: return Self.channels(answers)
     case .info: return Self.info(answers, first)
     case .unread(let order): return Self.unread(answers, order)

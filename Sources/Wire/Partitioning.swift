@@ -7,8 +7,8 @@
 /// publications notify people, since their devices are known there. A channel that follows another, as receipts do, is
 /// where that one is.
 ///
-/// Home is also where everything is decided that belongs to no channel: apps' commands, orders about connections,
-/// revocations, notifications.
+/// Home is also where everything is decided that belongs to no channel: apps' commands, unless the app is shared, orders
+/// about connections, revocations, notifications.
 public struct Partitioning: Sendable, Equatable {
   public static let slots = 256
   /// Most partitions that there may be.
@@ -48,13 +48,27 @@ public struct Partitioning: Sendable, Equatable {
 
   private func partition(of channel: ChannelName, _ options: ChannelOptions?) -> Int {
     if let options, Self.isPinned(options) { return Self.home }
+    if options?.isShared == true { return place(ofUser: channel.rest) }
     if options == nil, Self.isInternal(channel) { return Self.home }
     return Self.slot(of: channel.string) * count / Self.slots
   }
 
   /// Whether channels of such a namespace are all at home.
   public static func isPinned(_ options: ChannelOptions) -> Bool {
-    options.app != nil || options.hasUserQuota || options.push
+    options.app != nil && !options.isShared || options.hasUserQuota || options.push
+  }
+
+  /// Whether State is shared among partitions (docs/decisions/0073-state-in-all-partitions.md).
+  public var sharesState: Bool { count > 1 && namespaces.namespaces["state.threads"]?.isShared == true }
+
+  /// The partition in which there is all of a shared app that is one person's: lists, events, pictures that were not sent.
+  public func place(ofUser user: String) -> Int { Self.slot(of: user) * count / Self.slots }
+
+  /// The partition in which there is all of a shared app that two people decide about, whoever of them asks.
+  public func place(ofPair a: String, _ b: String) -> Int {
+    let isOrdered = a.utf8.lexicographicallyPrecedes(b.utf8)
+    let (low, high) = isOrdered ? (a, b) : (b, a)
+    return Self.slot(of: "\(low.utf8.count):\(low):\(high)") * count / Self.slots
   }
 
   /// Whether it is a channel of the server's own: records of apps, revocations and their like. Nobody asks for one by its

@@ -137,7 +137,7 @@ final class CliqueScene: AppView {
         keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
         released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
-      case .refresh, .open, .touch, .push, .unsent: break
+      case .refresh, .open, .touch, .push, .unsent, .relay: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
@@ -372,7 +372,7 @@ extension AppEffect {
     case .publish(let publication): publication.channel
     case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically), .open(let channel): channel
     case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .tell, .notify, .acknowledge,
-      .push, .unsent:
+      .push, .unsent, .relay:
       nil
     }
   }

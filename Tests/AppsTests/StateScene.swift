@@ -37,14 +37,18 @@ final class StateScene: AppView {
   private(set) var lookups = 0
   /// The channels that the broker has to have open before it answers the last call; none where that was refused.
   var awaited: Set<ChannelName> = []
+  /// What other partitions are sent.
+  var relays: [AppRelay] = []
+  /// When users' data was deleted, in milliseconds since 1970.
+  var forgotten: [String: Int64] = [:]
   private var nextPicture = 0
   private var nextCall = 0
 
-  init(_ configure: (inout StateRules) -> Void = { _ in }) {
+  init(places: StatePlaces? = nil, _ configure: (inout StateRules) -> Void = { _ in }) {
     var rules = StateRules()
     configure(&rules)
     self.rules = rules
-    app = StateApp(rules: rules, vault: vault)
+    app = StateApp(rules: rules, vault: vault, places: places)
   }
 
   // MARK: AppView
@@ -63,25 +67,49 @@ final class StateScene: AppView {
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { 0 }
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] { [] }
 
+  func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool {
+    forgotten[user] ?? .min >= time
+  }
+
   // MARK: Doing
 
   @discardableResult
   func call(
     _ user: String, _ method: String, _ json: String = "{}", source: AppCall.Source = .client, key: String? = nil
   ) throws -> [String: Any] {
+    let reply = try call(user, try Self.command(method, json, by: user, source), source: source, key: key)
+    guard let object = try JSONSerialization.jsonObject(with: Data(reply)) as? [String: Any] else { throw Failure() }
+    return object
+  }
+
+  @discardableResult
+  func call(
+    _ user: String, _ command: AppCommand, source: AppCall.Source = .client, key: String? = nil
+  ) throws -> [UInt8] {
     nextCall += 1
     awaited = []
-    let command = try Self.command(method, json, by: user, source)
     let call = AppCall(
       command, caller: ClientInfo(user: user, client: "c"), source: source, key: .text(key ?? "call-\(nextCall)"))
     let decision = try app.call(call, self)
     awaited = Set(decision.effects.compactMap(\.openedChannel))
     try perform(decision)
-    guard case .reply(let reply) = decision.answer,
-      let object = try JSONSerialization.jsonObject(with: Data(reply)) as? [String: Any]
-    else { throw Failure() }
-    return object
+    guard case .reply(let reply) = decision.answer else { throw Failure() }
+    return reply
   }
+
+  /// Takes in what another partition has sent.
+  func receive(_ data: [UInt8]) throws { try perform(try app.receive(data, self)) }
+
+  /// Deletes a user's data, record by record.
+  func forget(_ user: String) throws {
+    forgotten[user] = now
+    for key in records.keys.map({ String(decoding: $0, as: UTF8.self) }).sorted() {
+      if let decision = try app.forget(SoughtUsers([user]), in: key, self) { try perform(decision) }
+    }
+  }
+
+  /// When the first record is due.
+  var nextDue: Int64? { records.values.compactMap(\.due).min() }
 
   /// What a client says in JSON, or what a gateway would say of the same.
   static func command(
@@ -206,6 +234,7 @@ final class StateScene: AppView {
       case .scrub: scrubs += 1
       case .pictureFates(let fates): discarded.formUnion(fates.map(\.id))
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
+      case .relay(let relay): relays.append(relay)
       case .edit, .readmit, .touch: throw Failure()
       }
     }

@@ -37,6 +37,8 @@ struct AppCallTests {
       return
     }
     #expect(String(decoding: answer, as: UTF8.self) == "\"service -\"")
+    // A step that the gateway takes on the way to what a service asks.
+    #expect(scene.ask(source(isGateways: true)) == .result(Array("\"gateway -\"".utf8)))
   }
 
   // MARK: Limits

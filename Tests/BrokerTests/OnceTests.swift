@@ -69,6 +69,25 @@ struct OnceTests {
     #expect(scene.core.counters.orders == 2)
   }
 
+  @Test("a send is the same one, whatever a gateway has lent for it")
+  func lent() throws {
+    func send(lent: [UInt8], to other: String = "ben") throws -> BrokerRequest {
+      let data = #"{"to":"\#(other)","front":"front-of-the-picture-0","rear":"rear-of-the-picture-01"}"#
+      var command = try AppCommand("state.send", Array(data.utf8), by: "ann")
+      if case .state(.send(var send)) = command {
+        send.lent = lent
+        command = .state(.send(send))
+      }
+      return .call(.init(command, caller: ClientInfo(user: "ann", client: "service")))
+    }
+    var calls = OnceCalls()
+    let (key, service) = (OnceKey(owner: "o", key: "k"), Requester.remoteService(7, request: 1))
+    #expect(calls.decide(key, try send(lent: [1]), by: service, at: 0) == .begin)
+    _ = calls.answered(service, .result([2]))
+    #expect(calls.decide(key, try send(lent: []), by: service, at: 0) == .answer(.result([2])))
+    #expect(calls.decide(key, try send(lent: [1], to: "eve"), by: service, at: 0) == .conflict)
+  }
+
   @Test("the five minutes of a key whose first request failed begin with the one that did not")
   func endsAfterFailure() {
     let scene = BrokerScene()

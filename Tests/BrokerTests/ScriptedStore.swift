@@ -24,6 +24,9 @@ final class ScriptedStore: LogStore {
   private(set) var released: [ChannelName] = []
   /// What is written together stands together.
   private(set) var queue: [[LogEntry]] = []
+  /// What goes to other partitions with each of them, and what has gone.
+  private(set) var relaysWaiting: [[LogRelay]] = []
+  private(set) var relayed: [LogRelay] = []
   private(set) var scrubs = 0
   private var stored: [ChannelName: Stored] = [:]
   private var changed: [ChannelName: [KeyChange]] = [:]
@@ -136,8 +139,9 @@ final class ScriptedStore: LogStore {
     if let error = nextError() { return .refused(error) }
     switch batch {
     case .one(let entry): queue.append([entry])
-    case .together(let entries): queue.append(entries)
+    case .together(let entries), .relaying(let entries, _): queue.append(entries)
     }
+    if case .relaying(_, let relays) = batch { relaysWaiting.append(relays) } else { relaysWaiting.append([]) }
     return .pending
   }
 
@@ -145,15 +149,20 @@ final class ScriptedStore: LogStore {
   func finish(_ count: Int = 1, error: LogError? = nil) -> [LogCompletion] {
     let transactions = queue.prefix(count)
     queue.removeFirst(transactions.count)
-    return transactions.flatMap { entries in
+    let relays = relaysWaiting.prefix(transactions.count)
+    relaysWaiting.removeFirst(relays.count)
+    return zip(transactions, relays).flatMap { entries, relays in
       let error = error ?? nextError() ?? (follow(entries) ? nil : .notContiguous)
-      if error == nil { for entry in entries { write(entry) } }
+      if error == nil {
+        for entry in entries { write(entry) }
+        relayed += relays
+      }
       return entries.map { LogCompletion(ticket: $0.ticket, error: error) }
     }
   }
 
   /// The broker was killed: what waits is lost.
-  func crash() { queue = [] }
+  func crash() { (queue, relaysWaiting) = ([], []) }
 
   private func follow(_ entries: [LogEntry]) -> Bool {
     var tops: [ChannelName: UInt64] = [:]

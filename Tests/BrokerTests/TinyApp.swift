@@ -9,6 +9,9 @@ import Wire
 /// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
 /// - `later text`: a reply, where what it needs is there
+/// - `down`: fails for now; `several key key …`: a record each
+/// - `relay text`: to another partition, and nothing else; `both text`: with a record of that name
+/// - `known user time`: whether the user's data was deleted since
 /// - `over limit`, `reach limit`: refused for a limit, and not refused though it is reached
 /// - `source`: who calls, and what is attested
 /// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`,
@@ -33,6 +36,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   func forgetWorkedOut() { workedOut = [] }
   /// What `later` needs is there.
   var isReady = true
+  /// What it was asked to take in from another partition, in order.
+  private(set) var received: [String] = []
   /// What it was asked for the entries of, in order.
   private(set) var asked: [String] = []
 
@@ -104,6 +109,11 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       return AppDecision(search: MessageSearch(channels: [Self.chat], text: words[0], audience: nil, limit: 1))
     case "tiny.later": return isReady ? AppDecision(reply: Array("\"\(words[0])\"".utf8)) : AppDecision([], .later)
     case "tiny.full": throw .limitExceeded
+    case "tiny.down": throw .internalError
+    case "tiny.several": return AppDecision(words.filter { !$0.isEmpty }.map { .write(key: $0, Note(text: "x")) })
+    case "tiny.relay", "tiny.both": return relay(words[0], besides: command.method == "tiny.both")
+    case "tiny.known":
+      return AppDecision(reply: Array("\(try view.wasForgotten(words[0], since: Int64(words[1]) ?? 0))".utf8))
     case "tiny.over": throw AppLimit(rawValue: words[0]).map { .limitExceeded.counted(as: $0) } ?? .badRequest
     case "tiny.reach":
       var decision = AppDecision()
@@ -113,6 +123,18 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
     case "tiny.discard": return AppDecision([.pictureFates([PictureFate(gone: words[0])])])
     default: throw .methodNotFound
     }
+  }
+
+  private func relay(_ word: String, besides isWritten: Bool) -> AppDecision {
+    let relay = AppEffect.relay(AppRelay(to: 1, Array(word.utf8)))
+    return AppDecision(isWritten ? [.write(key: word, Note(text: "x")), relay] : [relay])
+  }
+
+  /// A command, as ``call(_:_:)`` takes it.
+  func receive(_ data: [UInt8], _ view: any AppView) throws(ClientError) -> AppDecision {
+    received.append(String(decoding: data, as: UTF8.self))
+    guard case .call(let request) = TinyApp.request(received[received.count - 1]) else { throw .badRequest }
+    return try call(AppCall(request.command, caller: request.caller, key: .text("relay")), view)
   }
 
   private func say(_ words: [String], _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {

@@ -42,7 +42,7 @@ struct AppsUnderFireTests {
     """
     In State every device hears each phase once and in order, nobody is sent or finds anything before they have sent \
     theirs or across a block, and at the end files and keys are gone
-    """, arguments: FirePlace.here)
+    """, arguments: FirePlace.here + FirePlace.shared)
   func state(at place: FirePlace) async throws {
     let lifetime = "\(FireExchange.lifetime)s"
     let settings = [
@@ -53,7 +53,8 @@ struct AppsUnderFireTests {
       let pairs = (0..<6).map { number in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
           let pair = FireExchange(
-            "s\(number)", deployment, watch, random, keepsFile: place.engine == .sqlite)
+            "s\(number)", deployment, watch, random,
+            log: place.engine == .sqlite ? deployment.directory.appendingPathComponent("broker") : nil)
           try await pair.begin()
           while !watch.isOver { try await pair.step() }
           try await pair.check()

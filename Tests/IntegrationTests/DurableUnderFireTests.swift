@@ -25,7 +25,7 @@ struct DurableUnderFireTests {
         deployment, Self.rounds(on: engine), record,
         websockets: [
           try await deployment.client("w0", at: deployment.a), try await deployment.client("w1", at: deployment.b),
-        ])
+        ], seen: { subscriber.publications(Self.channel).map(\.data) })
       #expect(record.refused.isEmpty, "a broker that is away for a moment is no error: \(record.refused.prefix(5))")
       #expect(await eventually { subscriber.publications(Self.channel).count >= history.count })
       let seen = subscriber.publications(Self.channel)
@@ -57,7 +57,8 @@ struct DurableUnderFireTests {
       defer { reader.cancel() }
       // Asking is not having: what is published before the subscription has begun is not the client's to see.
       try #require(await eventually(within: .seconds(60)) { seen.hasBegun })
-      let history = try await Self.burn(deployment, Self.rounds(on: engine), FireRecord(), websockets: [])
+      let history = try await Self.burn(
+        deployment, Self.rounds(on: engine), FireRecord(), websockets: [], seen: { seen.data })
       #expect(await eventually(within: .seconds(60)) { seen.data.count >= history.count })
       let isWhole = seen.data == history
       let firstDifference = zip(seen.data, history).enumerated().first { $0.element.0 != $0.element.1 }
@@ -72,9 +73,11 @@ struct DurableUnderFireTests {
 
   /// Publishes at full speed while the broker is killed, and checks the history.
   ///
-  /// - Returns: the history.
+  /// - Parameter seen: what a subscriber has seen.
+  /// - Returns: all that was published.
   private static func burn(
-    _ deployment: Deployment, _ rounds: Int, _ record: FireRecord, websockets: [Peer]
+    _ deployment: Deployment, _ rounds: Int, _ record: FireRecord, websockets: [Peer],
+    seen: () -> [String]
   ) async throws -> [String] {
     let seed = Fire.seed(of: "durable under fire, \(deployment.kind)")
     var random = SeededGenerator(seed: seed)
@@ -102,7 +105,7 @@ struct DurableUnderFireTests {
       #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 100) })
       record.end()
       try await group.waitForAll()
-      let history = try await deployment.service().wholeHistory(channel).map(\.data)
+      let history = await FireRecord.whole(try await deployment.service().wholeHistory(channel), seen: seen)
       let faults = record.faults(in: history)
       #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
       print("durable under fire: \(record.acknowledgements.values.reduce(0, +)) acknowledged, \(history.count) kept")

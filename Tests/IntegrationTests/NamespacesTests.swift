@@ -40,7 +40,7 @@ struct NamespacesTests {
         }
         let (record, history) = try await FireRecord.fire(
           on: channel, publishers: publishers, subscribers: subscribers, what,
-          history: { try await deployment.service().wholeHistory(channel).map(\.data) },
+          history: { try await deployment.service().wholeHistory(channel) },
           { try await body($0, network, deployment) })
         // What was given up is closed: each gateway has one connection, and the broker one to each of them.
         var left: [Int] = []

@@ -91,7 +91,9 @@ struct PartitionsTests {
     let reader = try machines.service(at: "one")
     var total = 0
     for (place, line) in lines.enumerated() {
-      let history = try await reader.wholeHistory(line.channel).map(\.data)
+      let history = await FireRecord.whole(try await reader.wholeHistory(line.channel)) {
+        line.subscriber.publications(line.channel).map(\.data)
+      }
       total += history.count
       let own = history.filter { $0.hasPrefix("w-") }
       let faults = line.record.faults(in: own)
@@ -191,7 +193,7 @@ struct PartitionsTests {
     try await Machines.with(partitions: 2) { machines in
       try await machines.startGateway("c", settings: ["cluster.partitions=1"])
       let says = await eventually(within: .seconds(60)) {
-        Machines.names.contains { name in
+        machines.names.contains { name in
           (try? machines.machine(name))?.errorOutput.contains("takes this broker for the one of another partition")
             ?? false
         }

@@ -17,11 +17,11 @@ struct OutboxLedgerTests {
   private func order() throws -> OutboxLedger.Order { try #require(ledger.next(after: .nanoseconds(0))) }
 
   private func handOut(_ rows: ClosedRange<Int64>, in round: Int = 1) -> Bool {
-    ledger.handOut(rows.map { ($0, 10) }, in: round)
+    ledger.handOut(rows.map { ($0, 10, false) }, in: round)
   }
 
   private func handOut(_ row: Int64, bytes: Int, in round: Int) -> Bool {
-    ledger.handOut([(row, bytes)], in: round)
+    ledger.handOut([(row, bytes, false)], in: round)
   }
 
   private func id(_ row: Int64, _ round: Int = 1) -> OutboxMessage.ID { .init(row: row, round: round) }
@@ -85,6 +85,22 @@ struct OutboxLedgerTests {
     #expect(ledger.conclude(id(1, round), .failed(passing)) == OutboxEnding(row: 1, refusal: passing))
     ledger.gone([1])
     #expect(ledger.carry(2), "the row behind it goes on")
+  }
+
+  @Test(
+    "A row that another partition has sent waits, however often it fails, and is put aside where it is refused for good"
+  )
+  func relay() throws {
+    var round = 1
+    for _ in 0..<OutboxLedger.mostFailures + 10 {
+      #expect(ledger.handOut([(1, 10, true), (2, 10, false)], in: round))
+      #expect(ledger.conclude(id(1, round), .failed(passing)) == nil)
+      #expect(ledger.conclude(id(2, round), .failed(passing)) == nil, "it is not the row behind it that is at fault")
+      ledger.endPause()
+      round = try order().round
+    }
+    #expect(ledger.handOut([(1, 10, true)], in: round))
+    #expect(ledger.conclude(id(1, round), .refused(problem)) == OutboxEnding(row: 1, refusal: problem))
   }
 
   @Test("With a lease that was lost all rows are somebody else's, and with one that is back they are read again")

@@ -50,6 +50,8 @@ final class PartitionScene {
   let names: [ChannelName]
   let options: PostgresStore.Options
   var partitions = 1
+  /// Whether the log is shared out with State shared.
+  var sharesState = false
 
   init() throws {
     names = try (0..<240).map { number in
@@ -104,8 +106,15 @@ final class PartitionScene {
   func sharing(_ count: Int, webhooks: Set<String>? = nil) -> @Sendable () throws -> ClusterPartitioning.Outcome {
     var options = options
     options.owner = "sharing"
-    return { [options] in
-      let partitioning = Partitioning(count: count, namespaces: Self.namespaces)
+    options.sharesState = sharesState
+    var namespaces = Self.namespaces.namespaces
+    if sharesState {
+      var threads = ChannelOptions()
+      (threads.app, threads.isShared) = ("state", true)
+      namespaces["state.threads"] = threads
+    }
+    return { [options, namespaces] in
+      let partitioning = Partitioning(count: count, namespaces: NamespaceTable(namespaces: namespaces))
       return try ClusterPartitioning.perform(options, to: count, webhooks: webhooks) { partitioning.partition(of: $0) }
     }
   }

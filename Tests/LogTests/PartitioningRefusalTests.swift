@@ -167,6 +167,49 @@ struct PartitioningRefusalTests {
     #expect(throws: Fault.doubled(channel: name.string, partitions: [0, 1])) { try scene.sharing(2)() }
   }
 
+  // MARK: State
+
+  @Test("Where State is shared and has records, neither the number of partitions nor that it is shared can be changed")
+  func sharedState() throws {
+    let scene = try scene(2)
+    scene.sharesState = true
+    func marks() throws -> Int64 {
+      try scene.query("SELECT count(*) FROM \(scene.schema(1)).channels WHERE name = 'state.marks:all'").int(0, 0)
+    }
+    try scene.write("state.marks:all", in: 1)
+    try scene.share(3)
+    #expect(try marks() == 1, "each partition has its own")
+    let fault = Fault.sharedState(partitions: 3)
+    try scene.query(
+      "INSERT INTO \(scene.schema(2)).outbox (channel, data, options, app) VALUES ('', '', '{}', 'state')")
+    try expect(fault, of: scene, to: 2)
+    try scene.query("DELETE FROM \(scene.schema(2)).outbox")
+    try scene.share(2)
+    try scene.share(3)
+    for partition in [0, 1] { try scene.write("state.records:all", in: partition, entries: ["t": "{}"]) }
+    for count in [1, 2, 4] { try expect(fault, of: scene, to: count) }
+    #expect("\(fault)".contains("leave the log shared in 3"))
+    try scene.share(3)
+    #expect(try scene.entries(of: "state.records:all", in: 1) == ["t": 1] && marks() == 1)
+    scene.sharesState = false
+    for count in [2, 3] { try expect(fault, of: scene, to: count) }
+  }
+
+  @Test("State that has records at home is not shared any more, and one that has none is")
+  func sharingState() throws {
+    let scene = try scene(2)
+    let partitioning = Partitioning(count: 2, namespaces: NamespaceTable())
+    let user = try #require((0..<100).map { "u\($0)" }.first { partitioning.place(ofUser: $0) == 1 })
+    try scene.write("state.threads:\(user)", in: 0, entries: ["x": "{}"])
+    try scene.write("state.records:all", in: 0, entries: ["t": "{}"])
+    try scene.share(2)
+    scene.sharesState = true
+    for count in [2, 3] { try expect(.sharedState(partitions: 2), of: scene, to: count) }
+    try scene.query("DELETE FROM \(scene.schema(0)).entries WHERE key = 't'")
+    try scene.share(2)
+    #expect(try scene.entries(of: "state.threads:\(user)", in: 1) == ["x": 1])
+  }
+
   // MARK: The server's own channels
 
   @Test("Events of webhooks that wait, and deletions, are in the way; what is done is not")

@@ -144,6 +144,29 @@ struct PostgresKeysTests {
     first.store.close()
   }
 
+  @Test("In another partition home's rows are read, as soon as there are some, and nothing is ever written")
+  func visitor() throws {
+    let other = try PostgresSubject { ($0.partition, $0.partitions) = (1, 2) }
+    #expect(try other.store.keys.all().rows == [])
+    let home = try PostgresSubject(schema: other.schema) { $0.partitions = 2 }
+    for version in 1...3 as ClosedRange<Int64> {
+      #expect(replace(home, row("a", version, "v\(version)"), under: home.store.term) == nil)
+      let found = try other.store.keys.all()
+      #expect(found.rows == [row("a", version, "v\(version)")] && found.lease == other.store.term)
+      for lease in [found.lease, home.store.term] {
+        #expect(replace(other, row("a", version + 1, "other"), under: lease) == .fenced)
+        #expect(replace(other, row("b", 1, "other"), under: lease) == .fenced)
+      }
+    }
+    #expect(try boxes(home) == ["a 3 v3"] && home.rows("\(home.schema)_p1.keys") == 0)
+    #expect(!other.store.takeNews().contains(.lost), "it has its partition as before")
+    home.store.close()
+    // As where home was never begun by a version that has the table.
+    try home.query("DROP TABLE keys")
+    #expect(try other.store.keys.all().rows == [])
+    other.store.close()
+  }
+
   /// What became of a change that another thread makes; nil: it is under way.
   private final class FateBox: Sendable {
     let fate = Mutex<LogError??>(nil)

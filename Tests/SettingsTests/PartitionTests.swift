@@ -104,6 +104,32 @@ struct PartitionTests {
     #expect(try settings(4, #", "admin": {"port": 65532, "enabled": false}"#).brokerOfPartition(3).admin.port == 65532)
   }
 
+  @Test("State is shared among two partitions or more, whose brokers have one master key; gateways need none")
+  func sharedState() throws {
+    let shared = #", "state": {"partitioned": true}"#
+    let keys = #", "keys": {"master_file": "/k"}"#
+    #expect(try settings(2, shared + keys).sharesState && !settings(2, keys).sharesState)
+    #expect(try settings(2, shared + keys).brokerOfPartition(1).sharesState)
+    let alone = problems(#"{"state": {"partitioned": true}}"#)
+    #expect(
+      alone.count == 1 && alone[0].hasPrefix("f.json:1: state.partitioned: is true, but cluster.partitions is 1"),
+      "\(alone)")
+    let keyless = refusal(try settings(2, shared))
+    #expect(keyless.contains("f.json:1: state.partitioned: is true, but keys.master_file is not set"), "\(keyless)")
+    let unheard = refusal(
+      try settings(
+        2, shared + keys,
+        engine: #""log": {"engine": "postgres", "postgres": {"connection": "host=x", "outbox_interval": "0s"}}"#))
+    #expect(unheard.contains("log.postgres.outbox_interval: is 0s, but state.partitioned is true"), "\(unheard)")
+    let file = refusal(try settings(2, shared, engine: #""log": {"engine": "sqlite"}"#))
+    #expect(file.contains("cluster.partitions: is 2, but log.engine is sqlite"), "\(file)")
+    // Without State there is nothing to share.
+    let off = #""state": {"partitioned": true, "enabled": false}"#
+    #expect(problems("{\(off)}") == ["accepted"])
+    let without = try settings(2, ", " + off)
+    #expect(!without.sharesState && refusal(without).isEmpty)
+  }
+
   // MARK: A partition's own
 
   @Test("Each partition's broker has a folder, a port and endpoints of its own")

@@ -89,8 +89,19 @@ enum AppCommandExample {
     .addPicture(.init(id: front, type: "image/png", bytes: .max, key: [1], upload: [2, 3])),
     .addPicture(.init(id: "", type: nil, bytes: -1, key: [], upload: nil)),
     .uploadKey(id: front, upload: [9]), .pictureKey(id: rear), .gonePictures([front, ""]), .gonePictures([]),
-    .discardUpload(id: front),
+    .discardUpload(id: front), .lend(.init(to: "bob", front: front, rear: rear, attempt: .max)),
+    .giveBack(.init(to: "", front: "", rear: "", attempt: 0)),
+    sendOfLent,
   ]
+
+  private static let sendOfLent: StateCommand = {
+    let data = Array(#"{"to":"bob","front":"\#(front)","rear":"\#(rear)"}"#.utf8)
+    guard case .state(.send(var send)) = try? AppCommand("state.send", data, by: "ann") else {
+      preconditionFailure("it is a send")
+    }
+    send.lent = Array(#"{"pictures":[]}"#.utf8)
+    return .send(send)
+  }()
 
   static let pictures: [PictureCommand] = [
     .add(.init(id: front, type: "image/png", bytes: .max, width: 1, height: .max, key: [1], upload: [2, 3])),

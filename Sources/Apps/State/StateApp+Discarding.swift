@@ -35,7 +35,7 @@ extension StateApp {
   /// | the user's, coming or whole | its key is erased, its file deleted, its place free; the id is barred |
   /// | unknown | the id is barred, so that an upload of which the broker was not told yet is refused at its end |
   /// | the user's and barred, or somebody else's | nothing, and the user is not told which |
-  /// | the user's, sent | error 435 |
+  /// | the user's, sent, or lent to be sent elsewhere | error 435 |
   private func discard(
     _ ids: [String], of user: String, _ person: inout StatePerson, _ view: any AppView
   ) throws(ClientError) -> [AppEffect] {
@@ -45,7 +45,7 @@ extension StateApp {
       let key = StateKeys.picture + id
       if let picture = try view.record(StatePicture.self, key) {
         guard picture.owner.hasSameBytes(as: user), !picture.isBarred else { continue }
-        if picture.thread != nil {
+        if picture.thread != nil || picture.away != nil {
           throw StateError.unknownPicture.saying("a picture was sent already; nothing was discarded")
         }
         person.unsent.removeAll { $0 == id }

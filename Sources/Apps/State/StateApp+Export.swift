@@ -17,7 +17,8 @@ extension StateApp {
   private func unsent(
     _ picture: StatePicture, of user: String, _ view: any AppView
   ) throws(ClientError) -> AppPicture? {
-    guard picture.isWhole, picture.owner.hasSameBytes(as: user), picture.due ?? .min > view.now, let key = picture.key
+    guard picture.isWhole, picture.away == nil, picture.owner.hasSameBytes(as: user), picture.due ?? .min > view.now,
+      let key = picture.key
     else { return nil }
     return try exported(picture, type: picture.type, with: nil) { () throws(KeyVaultError) in try vault.open(key) }
   }

@@ -13,6 +13,13 @@ extension StateApp {
     if key.utf8.starts(with: StateKeys.thread.utf8) { return try forgetThread(users, key, view) }
     if key.utf8.starts(with: StateKeys.person.utf8) { return try forgetPerson(users, key, view) }
     if key.utf8.starts(with: StateKeys.picture.utf8) { return try forgetPicture(users, key, view) }
+    if key.utf8.starts(with: StateKeys.view.utf8) { return try forgetView(users, key, view) }
+    if key.utf8.starts(with: StateKeys.news.utf8) { return try forgetNews(users, key, view) }
+    if key.utf8.starts(with: StateKeys.badge.utf8) {
+      let user = String(decoding: key.utf8.dropFirst(StateKeys.badge.utf8.count), as: UTF8.self)
+      guard users.contains(user), try view.record(StateBadge.self, key) != nil else { return nil }
+      return AppDecision([.erase(key: key)])
+    }
     return nil
   }
 
@@ -39,13 +46,30 @@ extension StateApp {
     if gone.isEmpty { return nil }
     let thread = StateThread(people: people)
     // Neither is told: who is forgotten has no channel any more, and the other's would keep the name.
-    var effects = try change(from: before, to: thread, view).filter { effect in
-      if case .publish = effect { false } else { true }
-    }
+    var effects = try change(from: before, to: thread, isTold: false, view)
     if gone.count == 1, before.blocks[gone[0].other] {
       effects.append(.write(key: StateBar.key(of: people), StateBar(by: gone[0].other)))
     }
     return AppDecision(effects + [.scrub])
+  }
+
+  /// The list of the other of the two loses the entry. That of the forgotten one goes as a whole.
+  private func forgetView(
+    _ users: SoughtUsers, _ key: String, _ view: any AppView
+  ) throws(ClientError) -> AppDecision? {
+    guard let shown = try view.record(StateView.self, key) else { return nil }
+    if users.contains(shown.user) { return AppDecision([.erase(key: key), .scrub]) }
+    guard users.contains(shown.entry.with) else { return nil }
+    let list = try StateChannels.threads(of: shown.user)
+    return AppDecision([.erase(key: key), .refresh(list, key: shown.entry.with, .atomically), .scrub])
+  }
+
+  private func forgetNews(
+    _ users: SoughtUsers, _ key: String, _ view: any AppView
+  ) throws(ClientError) -> AppDecision? {
+    guard let held = try view.record(StateHeldNews.self, key), users.contains(held.user) || users.contains(held.with)
+    else { return nil }
+    return AppDecision([.erase(key: key), Self.announcement(of: nil, to: held.user, about: held.with)])
   }
 
   private func forgetPerson(

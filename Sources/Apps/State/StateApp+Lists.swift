@@ -3,6 +3,12 @@ import Wire
 /// Entries of thread lists.
 extension StateApp {
   func entry(of thread: StateThread, for me: StateSide) throws(ClientError) -> AppEntry? {
+    guard let entry = listEntry(of: thread, for: me) else { return nil }
+    return try shown(entry)
+  }
+
+  /// A thread's entry as the log keeps it; nil: the thread has none.
+  func listEntry(of thread: StateThread, for me: StateSide) -> StateListEntry? {
     let phase = thread.phase(of: me)
     var entry = StateListEntry(with: thread.people[me.other], phase: phase, colour: phase.colour)
     if phase != .idle {
@@ -14,16 +20,18 @@ extension StateApp {
     } else {
       return nil
     }
-    guard phase == .revealed, case .revealed(let both) = thread.standing else {
-      return AppEntry(data: try StateJSON.encode(entry), score: entry.since ?? 0)
-    }
+    guard phase == .revealed, case .revealed(let both) = thread.standing else { return entry }
     entry.unread = !thread.seen[me]
     entry.mine = StateListEntry.Contents(both[me])
     entry.theirs = StateListEntry.Contents(both[me.other])
+    return entry
+  }
+
+  /// The entry with what its user sees.
+  func shown(_ entry: StateListEntry) throws(ClientError) -> AppEntry {
     let kept = try StateJSON.encode(entry)
-    let hasText = [entry.mine, entry.theirs].contains { $0?.sealed != nil || $0?.sealedReaction != nil }
     return AppEntry(
-      data: hasText ? try StateJSON.encode(opened(entry)) : kept, kept: hasText ? kept : nil,
+      data: entry.hasText ? try StateJSON.encode(opened(entry)) : kept, kept: entry.hasText ? kept : nil,
       score: entry.since ?? 0)
   }
 

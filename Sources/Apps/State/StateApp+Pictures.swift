@@ -15,8 +15,8 @@ extension StateApp {
       // An upload may be repeated after a lost answer; then the new upload's key counts. It never replaces a picture
       // that was sent. Nor does an upload that has just begun replace a picture that is whole: a client that sends one
       // picture twice would lose it.
-      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil, !earlier.isBarred,
-        request.type != nil || !earlier.isWhole
+      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil, earlier.away == nil,
+        !earlier.isBarred, request.type != nil || !earlier.isWhole
       else { throw StateError.takenPicture }
     }
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
@@ -38,14 +38,19 @@ extension StateApp {
       person.unsent.append(request.id)
     }
     person.add(-(earlier?.bytes ?? 0))
-    guard request.bytes <= rules.pictureBytes, person.bytes <= rules.pictureBytes - request.bytes else {
+    try take(request.bytes, of: &person)
+    return AppDecision(
+      [.write(key: recordKey, record)] + [try change(of: call.user, to: person, view)].compactMap(\.self))
+  }
+
+  /// Counts bytes of a picture that comes.
+  func take(_ bytes: Int64, of person: inout StatePerson) throws(ClientError) {
+    guard bytes <= rules.pictureBytes, person.bytes <= rules.pictureBytes - bytes else {
       throw .limitExceeded.counted(as: .statePictureBytes).saying(
         "your pictures that are kept here have \(rules.pictureBytes) bytes, which is as many as are allowed; wait until "
           + "some are gone")
     }
-    person.add(request.bytes)
-    return AppDecision(
-      [.write(key: recordKey, record)] + [try change(of: call.user, to: person, view)].compactMap(\.self))
+    person.add(bytes)
   }
 
   /// The key of an upload that another gateway began, so that any gateway that the owner reaches can go on with it.
@@ -95,17 +100,18 @@ extension StateApp {
   func gonePictures(_ ids: [String], _ view: any AppView) throws(ClientError) -> AppDecision {
     var gone: [String] = []
     for id in ids where StatePictureID.isValid(id) {
-      if try view.record(StatePicture.self, StateKeys.picture + id)?.isBarred ?? true { gone.append(id) }
+      if try view.record(StatePicture.self, StateKeys.picture + id)?.isGone(at: view.now) ?? true { gone.append(id) }
     }
     return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))
   }
 
-  /// Discards a picture that nobody has sent in time.
+  /// Discards a picture that nobody has sent in time. Of one that was lent it is asked whether it was sent.
   func pictureDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard let picture = try view.record(StatePicture.self, key), let due = picture.due, due <= view.now else {
       return AppDecision()
     }
-    if picture.isBarred { return AppDecision([.erase(key: key)]) }
+    if case .lent(let place, let thread, _) = picture.away { return try claim(picture, at: place, thread, view) }
+    if picture.isBarred || picture.away != nil { return AppDecision([.erase(key: key)]) }
     return AppDecision(
       [.erase(key: key), .discardPictures([picture.id]), .scrub]
         + [try withoutUnsent(picture, view)].compactMap(\.self))

@@ -19,6 +19,7 @@ extension StateApp {
     try checkRecording(of: person, with: request.to, view)
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
+    for picture in mine.lent { try take(picture.bytes, of: &person) }
 
     var thread = visit.now
     var records = visit.own(nil)
@@ -55,11 +56,9 @@ extension StateApp {
     person.unsent.removeAll { id in mine.records.contains { $0.id == id } }
     let reply = StateSendReply(phase: thread.phase(of: visit.me), since: thread.since, until: thread.until)
     thread.sent[visit.me] = StateThread.Sent(key: key, front: request.front, rear: request.rear, reply: reply)
-    let pictures = mine.records.map { record in
-      AppEffect.write(key: StateKeys.picture + record.id, Self.sent(record, in: thread.people.key))
-    }
     records[visit.me] = person
     let changes = try change(from: visit.before, to: thread, looksAtBoth: true, view, records)
+    let pictures = try taken(mine.records, mine.lent, by: call.user, in: thread.people, view)
     var decision = AppDecision(changes + pictures, reply: try StateJSON.encode(reply))
     decision.reached = reached
     return decision
@@ -142,12 +141,11 @@ extension StateApp {
 
   private func contents(
     of request: StateCommand.Send, by user: String, _ view: any AppView
-  ) throws(ClientError) -> (contents: SealedContents, records: [StatePicture]) {
-    if request.front.hasSameBytes(as: request.rear) {
-      throw .badRequest.saying("\"front\" and \"rear\" are one picture; upload two")
-    }
-    let front = try unsent(request.front, of: user, view)
-    let rear = try unsent(request.rear, of: user, view)
+  ) throws(ClientError) -> (contents: SealedContents, records: [StatePicture], lent: [StatePicture]) {
+    try Self.checkDifferent(request.front, request.rear)
+    let lent = try self.lent(request, by: user)
+    let front = try unsent(request.front, of: user, lent, view)
+    let rear = try unsent(request.rear, of: user, lent, view)
     var contents = SealedContents(front: front.picture, rear: rear.picture)
     if let caption = request.caption {
       guard caption.characters <= rules.captionCharacters, caption.text.utf8.count <= rules.captionBytes else {
@@ -160,16 +158,51 @@ extension StateApp {
         throw StateError.vault(error)
       }
     }
-    return (contents, [front.record, rear.record])
+    return (contents, [front.record, rear.record], [front, rear].filter(\.isLent).map(\.record))
   }
 
-  private func unsent(
-    _ id: String, of user: String, _ view: any AppView
-  ) throws(ClientError) -> (picture: SealedContents.Picture, record: StatePicture) {
-    guard let record = try view.record(StatePicture.self, StateKeys.picture + id),
-      record.owner.hasSameBytes(as: user), record.isWhole, let key = record.key, record.due ?? .min > view.now
+  static func checkDifferent(_ front: String, _ rear: String) throws(ClientError) {
+    guard front.hasSameBytes(as: rear) else { return }
+    throw .badRequest.saying("\"front\" and \"rear\" are one picture; upload two")
+  }
+
+  /// What the sender's partition has lent for this send, if that is another one.
+  private func lent(_ request: StateCommand.Send, by user: String) throws(ClientError) -> [StatePicture] {
+    if request.lent.isEmpty || elsewhere(ofUser: user) == nil { return [] }
+    do { return try StateJSON.decode(StateLent.self, request.lent).pictures } catch { throw .badRequest }
+  }
+
+  /// A picture that can be sent.
+  struct Unsent {
+    var picture: SealedContents.Picture
+    var record: StatePicture
+    var isLent: Bool
+  }
+
+  /// - Parameters:
+  ///   - lent: pictures that count where nothing is known of their ids here.
+  ///   - thread: where it may be lent to already (``StatePair/digest``); nil: nowhere.
+  func unsent(
+    _ id: String, of user: String, _ lent: [StatePicture] = [], lentTo thread: String? = nil, _ view: any AppView
+  ) throws(ClientError) -> Unsent {
+    let known = try view.record(StatePicture.self, StateKeys.picture + id)
+    guard let record = known ?? lent.first(where: { $0.id.hasSameBytes(as: id) }),
+      record.owner.hasSameBytes(as: user), record.isWhole, record.isFree(for: thread), let key = record.key,
+      record.due ?? .min > view.now
     else { throw StateError.unknownPicture }
-    return (.init(id: id, type: record.type, key: key), record)
+    return Unsent(picture: .init(id: id, type: record.type, key: key), record: record, isLent: known == nil)
+  }
+
+  /// Notes that pictures are in a thread now, and tells the sender's partition which of its own are.
+  private func taken(
+    _ pictures: [StatePicture], _ lent: [StatePicture], by user: String, in people: StatePair, _ view: any AppView
+  ) throws(ClientError) -> [AppEffect] {
+    var effects = pictures.map { AppEffect.write(key: StateKeys.picture + $0.id, Self.sent($0, in: people.key)) }
+    if !lent.isEmpty, let place = elsewhere(ofUser: user) {
+      let used = StateRelay.Pictures(owner: user, ids: lent.map(\.id), thread: people.digest)
+      effects.append(try relay(.used(used), to: place, view))
+    }
+    return effects
   }
 }
 

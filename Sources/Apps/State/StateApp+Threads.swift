@@ -20,6 +20,7 @@ extension StateApp {
   func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
+    if elsewhere(of: people) != nil { throw Self.misplaced }
     var thread = StateThread(people: people)
     // Both are read in any case, at once: they may have to come from the disk, and how long that takes is not to tell
     // whether there is a block.
@@ -160,10 +161,16 @@ extension StateApp {
       return AppDecision(reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
     }
     let chosen = limit == 0 ? nil : try checked(limit)
-    if chosen != person.limit { try pay(&person, view) }
+    var effects: [AppEffect] = []
+    if chosen != person.limit {
+      try pay(&person, view)
+      for place in 0..<(places?.partitioning.count ?? 0) where place != places?.own {
+        effects.append(try relay(.limit(user: call.user, limit: chosen), to: place, view))
+      }
+    }
     person.limit = chosen
     return AppDecision(
-      [try change(of: call.user, to: person, view)].compactMap(\.self),
+      effects + [try change(of: call.user, to: person, view)].compactMap(\.self),
       reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
   }
 
@@ -185,8 +192,10 @@ extension StateApp {
   ///   - looksAtBoth: where the change shows to one of the two, the channels of both are opened, as where it shows to
   ///     both: whoever waits for the answer must not learn by its time whether it reached the other. Not for what shows
   ///     to the one who acts alone, as a block does: to open the other's channels would tell them.
+  ///   - isTold: false: lists change, and nobody hears of it.
   func change(
-    from before: StateThread, to thread: StateThread, looksAtBoth: Bool = false, _ view: any AppView,
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool = false, isTold: Bool = true,
+    _ view: any AppView,
     _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
@@ -196,7 +205,8 @@ extension StateApp {
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
     var effects = try counted(from: before, to: thread, without: gone, view, records)
     if thread == before { return effects }
-    effects += events(from: before, to: thread) + notices(from: before, to: thread)
+    effects += events(from: before, to: thread)
+    effects += try notices(from: before, to: thread, looksAtBoth, view)
     // From here on the thread's record itself says who blocks whom.
     let bar = StateBar.key(of: people)
     if before.blocks.low || before.blocks.high, try view.record(StateBar.self, bar) != nil {
@@ -208,12 +218,13 @@ extension StateApp {
       effects.append(.discardPictures(gone))
       effects.append(.scrub)
     }
-    return effects + (try shows(from: before, to: thread, looksAtBoth: looksAtBoth))
+    return effects + (try shows(from: before, to: thread, looksAtBoth: looksAtBoth, isTold: isTold, view))
   }
 
-  /// What a change shows in the lists and events of the two.
+  /// What a change shows in the lists and events of the two; of somebody whose lists are in another partition, what is
+  /// said to that.
   private func shows(
-    from before: StateThread, to thread: StateThread, looksAtBoth: Bool
+    from before: StateThread, to thread: StateThread, looksAtBoth: Bool, isTold: Bool, _ view: any AppView
   ) throws(ClientError) -> [AppEffect] {
     var effects: [AppEffect] = []
     let shown = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
@@ -221,11 +232,19 @@ extension StateApp {
       let (user, other) = (thread.people[side], thread.people[side.other])
       let (list, events) = (try StateChannels.threads(of: user), try StateChannels.events(of: user))
       let isShown = shown.contains(side)
-      effects.append(isShown ? .refresh(list, key: other, .atomically) : .open(list))
-      let notices = isShown ? thread.notices(after: before, for: side) : []
-      for notice in notices {
-        effects.append(.publish(AppPublication(channel: events, data: try StateJSON.encode(notice))))
+      var notices: [[UInt8]] = []
+      for notice in isShown && isTold ? thread.notices(after: before, for: side) : [] {
+        notices.append(try StateJSON.encode(notice))
       }
+      if let place = elsewhere(ofUser: user) {
+        let shows = StateRelay.Shows(
+          user: user, with: other, entry: listEntry(of: thread, for: side),
+          events: notices.map { String(decoding: $0, as: UTF8.self) })
+        effects.append(try relay(.shows(isShown ? shows : nil), to: place, view))
+        continue
+      }
+      effects.append(isShown ? .refresh(list, key: other, .atomically) : .open(list))
+      effects += notices.map { .publish(AppPublication(channel: events, data: $0)) }
       if looksAtBoth, notices.isEmpty { effects.append(.open(events)) }
     }
     return effects
@@ -246,7 +265,7 @@ extension StateApp {
     }
     for side in StateSide.allCases {
       let waiting = (thread.isWaiting(side) ? 1 : 0) - (before.isWaiting(side) ? 1 : 0)
-      let received = (thread.phase(of: side) == .received ? 1 : 0) - (before.phase(of: side) == .received ? 1 : 0)
+      let received = thread.received(side) - before.received(side)
       let blocks = (thread.blocks[side] ? 1 : 0) - (before.blocks[side] ? 1 : 0)
       guard records[side] != nil || waiting != 0 || received != 0 || blocks != 0 || freed[side] != 0 else { continue }
       let user = thread.people[side]

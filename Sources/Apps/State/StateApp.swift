@@ -4,17 +4,23 @@ public import Wire
 public struct StateApp: App {
   public let rules: StateRules
   let vault: any KeyVault
+  /// Nil: all of State is in one partition.
+  let places: StatePlaces?
 
-  public init(rules: StateRules, vault: any KeyVault) {
+  public init(rules: StateRules, vault: any KeyVault, places: StatePlaces? = nil) {
     self.rules = rules
     self.vault = vault
+    self.places = places
   }
 
   public var name: String { "state" }
 
-  public var namespaces: [String: ChannelOptions] { Self.namespaces }
+  public var namespaces: [String: ChannelOptions] { Self.namespaces(isShared: places != nil) }
 
-  public static var namespaces: [String: ChannelOptions] {
+  public static var namespaces: [String: ChannelOptions] { namespaces(isShared: false) }
+
+  /// - Parameter isShared: State is shared among partitions.
+  public static func namespaces(isShared: Bool = false) -> [String: ChannelOptions] {
     var threads = ChannelOptions()
     threads.kind = .map
     threads.mapMode = .persistent
@@ -22,6 +28,7 @@ public struct StateApp: App {
     threads.mapMaximumEntries = 10_000
     threads.durability = .durable
     threads.app = "state"
+    threads.isShared = isShared
     var events = ChannelOptions()
     events.durability = .durable
     events.historySize = 100
@@ -30,6 +37,7 @@ public struct StateApp: App {
     events.forcePositioning = true
     events.allowHistoryForSubscriber = true
     events.app = "state"
+    events.isShared = isShared
     return [StateChannels.threadsNamespace: threads, StateChannels.eventsNamespace: events]
   }
 
@@ -39,6 +47,7 @@ public struct StateApp: App {
     }
     // A gateway names the user of a token, which has not been checked to be a user id of this app.
     if command.isGateways { try UserIdentifier.check(call.user, most: StateCommand.maximumUserBytes) }
+    try checkPlace(of: call, command)
     return switch command {
     case .begin(let user): try begin(with: user, call, view)
     case .send(let send): try self.send(send, call, view)
@@ -55,12 +64,15 @@ public struct StateApp: App {
     case .uploadKey(let id, let upload): try uploadKey(id, upload, call, view)
     case .pictureKey(let id): try pictureKey(id, call, view)
     case .gonePictures(let ids): try gonePictures(ids, view)
+    case .lend(let lending): try lend(lending, call, view)
+    case .giveBack(let lending): try giveBack(lending, call, view)
     }
   }
 
   public func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     if key.utf8.starts(with: StateKeys.picture.utf8) { return try pictureDue(key, view) }
     if key.utf8.starts(with: StateKeys.person.utf8) { return try personDue(key, view) }
+    if key.utf8.starts(with: StateKeys.view.utf8) { return try viewDue(key, view) }
     guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
     // A thread that is due only has to let time pass.
     return AppDecision(try change(from: thread, to: advanced(thread, view.now), looksAtBoth: true, view))
@@ -83,6 +95,7 @@ public struct StateApp: App {
       return nil
     }
     let people = try StatePair(String(owner.user), key)
+    if elsewhere(of: people) != nil { return try viewed(by: String(owner.user), with: key, view) }
     guard let me = people.side(of: String(owner.user)), let thread = try view.record(StateThread.self, people.key)
     else { return nil }
     return try entry(of: advanced(thread, view.now), for: me)
@@ -97,10 +110,7 @@ public struct StateApp: App {
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] {
     guard var entry = listEntry(shown, of: channel), entry.until ?? .max <= latest else { return shown }
-    for side in [\StateListEntry.mine, \StateListEntry.theirs] {
-      entry[keyPath: side]?.caption = nil
-      entry[keyPath: side]?.reaction = nil
-    }
+    entry.removeTexts()
     return (try? StateJSON.encode(entry)) ?? shown
   }
 

@@ -38,8 +38,8 @@ struct StatePictureKeyReply: Encodable {
 
 /// An entry of a thread list: as its user sees it, with captions and reactions, or as the log keeps it, with these
 /// encrypted.
-struct StateListEntry: Codable {
-  struct Contents: Codable {
+struct StateListEntry: Sendable, Codable, Equatable {
+  struct Contents: Sendable, Codable, Equatable {
     var front: String
     var rear: String
     var caption: String?

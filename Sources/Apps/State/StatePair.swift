@@ -37,6 +37,9 @@ enum StateKeys {
   static let thread = "state.thread:"
   static let picture = "state.picture:"
   static let person = "state.person:"
+  static let view = "state.view:"
+  static let news = "state.news:"
+  static let badge = "state.badge:"
 }
 
 /// The channels of the app. Each belongs to one user.

@@ -63,6 +63,9 @@ public struct StateThread: AppRecord {
     if case .sealed(let sender, _, _) = standing { sender == side } else { false }
   }
 
+  /// 1: a side is shown something that awaits its answer; else 0.
+  func received(_ side: StateSide) -> Int { phase(of: side) == .received ? 1 : 0 }
+
   /// The ids of the pictures whose keys the thread holds.
   var pictures: [String] {
     switch standing {

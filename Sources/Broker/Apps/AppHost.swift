@@ -282,7 +282,7 @@ struct FollowingEffects {
 
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
-    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push, .unsent: true
+    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push, .unsent, .relay: true
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: false
     }
   }

@@ -89,6 +89,10 @@ final class AppLens: AppView {
     core.revocations?.table.suspension(of: user) != nil
   }
 
+  func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool {
+    core.deletions?.hasForgotten(user, since: time) ?? false
+  }
+
   func notification(
     of topic: String, about subject: String, for user: String
   ) throws(ClientError) -> AppNotification? {

@@ -39,8 +39,9 @@ extension BrokerCore {
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
-    if requester.isService { return .service }
-    return request.isGateways ? .gateway : .client
+    // Also on the way to what a service asks, where a gateway lends pictures for a send.
+    if request.isGateways { return .gateway }
+    return requester.isService ? .service : .client
   }
 
   /// Puts a command aside until what it needs is on the disk. No other command waits for it.
@@ -57,7 +58,7 @@ extension BrokerCore {
 
   static let callsPutAside = 4096
 
-  /// Runs the commands again that an app wanted to have run later (``AppDecision/Answer/later``).
+  /// Runs the commands again that an app wanted to have run later (``AppDecision/Answer/later``), and the relay.
   ///
   /// - Parameter error: why what the commands wait for will not come; nil: it is there.
   public func resume(
@@ -73,6 +74,7 @@ extension BrokerCore {
         handle(.call(request), for: requester, in: &turn)
       }
     }
+    takeInLater(of: app, error: error, in: &turn)
   }
 
   /// What somebody may see of an app's channel. The channel is not opened for it, so nothing is opened for users who
@@ -205,6 +207,7 @@ extension BrokerCore {
     case .acknowledge(let user, let subject): acknowledge(subject, by: user, at: turn.time)
     case .push(let send): self.send(send, in: &turn)
     case .unsent(let notice): notices?.tally.leaves(notice)
+    case .relay: tally.counters.relaysSent += 1  // It was sent in the transaction.
     // Part of the transaction.
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: break
     }

@@ -15,6 +15,8 @@ extension BrokerCore {
     var undo: [AppRecords.Undo] = []
     /// What webhooks are told along with the transaction.
     var drafts: [OutboxDraft] = []
+    /// What the app in other partitions is sent along with it.
+    var relays: [LogRelay] = []
     var requester: Requester
     /// Set where the command was done before, so that only its answer is wanted.
     var repeated: Repeated?
@@ -40,7 +42,7 @@ extension BrokerCore {
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
     if marks.isEmpty, let index = decision.onlyEntry(withNotices: notices != nil),
       case .publish(let publication) = decision.effects[index],
-      host.recordsState.sequencer.isIdle
+      host.recordsState.sequencer.isIdle, !requester.isOutbox
     {
       return try publish(publication, by: decision, of: host, for: requester, in: &turn)
     }
@@ -58,6 +60,10 @@ extension BrokerCore {
         try add(mark, nil, host.marksState, &parts)
       }
       parts.marks = marks
+      if requester.isOutbox {
+        // The row of a relay is deleted once, so one entry alone says which it is.
+        for index in parts.entries.indices { parts.entries[index].origin = index == 0 ? requester.origin : nil }
+      }
       try commit(decision, parts, of: host, in: &turn)
     } catch {
       host.records.restore(parts.undo)
@@ -74,7 +80,7 @@ extension BrokerCore {
       case .publish(let publication): name = publication.channel
       case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically), .open(let channel): name = channel
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .tell, .notify,
-        .acknowledge, .push, .unsent:
+        .acknowledge, .push, .unsent, .relay:
         continue
       }
       do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
@@ -129,13 +135,18 @@ extension BrokerCore {
         .push, .unsent:
         break
       case .notify(let notice): try add(notice, &parts, in: &turn)
+      case .relay(let relay): add(relay, &parts, of: host)
       }
     }
     if !turn.missing.isEmpty { throw .waits }
     try note(fates, &parts, of: host, in: &turn)
     // A decision that writes no record, made while records are under way, must fail if they do. So its transaction gets
-    // an entry on the records' channel, which removes a key that no record has.
-    if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
+    // an entry on the records' channel, which removes a key that no record has. So does one that sends or takes in a
+    // relay, so that those after it fail with it: none may overtake another.
+    let keepsOrder = !parts.relays.isEmpty || parts.requester.isOutbox
+    if !parts.entries.isEmpty || !parts.relays.isEmpty, parts.records.isEmpty,
+      keepsOrder || !host.recordsState.sequencer.isIdle
+    {
       let nothing = Publication(time: turn.time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
     }
@@ -163,6 +174,13 @@ extension BrokerCore {
       parts.entries.append(notices.entry(portion, at: offset, ticket: appends.ticket()))
       parts.states.append(notices.stream)
     }
+  }
+
+  private func add(_ relay: AppRelay, _ parts: inout Assembly, of host: AppHost) {
+    precondition(
+      relay.partition != configuration.partition && (0..<configuration.partitioning.count).contains(relay.partition),
+      "\(host.app.name) sends something to partition \(relay.partition), which is its own, or does not exist")
+    parts.relays.append(LogRelay(to: relay.partition, of: host.app.name, relay.data))
   }
 
   /// Adds a record of the pictures that gateways are to delete. A gateway may be away, and the broker may be killed
@@ -277,7 +295,9 @@ extension BrokerCore {
   ) throws(ClientError) {
     let pending = PendingDecision(
       decision, count: parts.entries.count, parts.records, of: host, for: parts.requester)
-    try append(parts.entries, on: parts.states, for: .decision(pending), telling: parts.drafts, in: &turn)
+    try append(
+      parts.entries, on: parts.states, for: .decision(pending), telling: parts.drafts, relaying: parts.relays,
+      in: &turn)
     for (key, _) in parts.records {
       // A read of the record that is under way may find it as it was before.
       stores.spoil(.entry(host.recordsState.name, IdentifierKey(key)))
@@ -298,7 +318,7 @@ extension BrokerCore {
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
       case .refresh, .open, .write, .erase, .publish, .edit, .readmit, .scrub, .pictureFates, .tell, .notify,
-        .acknowledge, .push, .unsent:
+        .acknowledge, .push, .unsent, .relay:
         continue
       }
       if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
@@ -352,7 +372,7 @@ extension AppDecision {
         only = index
       case .refresh(_, _, .soon), .touch, .readmit, .scrub, .acknowledge, .push, .unsent: continue
       case .notify: if withNotices { return nil }
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .open, .pictureFates, .tell: return nil
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .open, .pictureFates, .tell, .relay: return nil
       }
     }
     return only

@@ -57,6 +57,7 @@ struct OnceCalls {
   var areUnderWay: Bool { !underWay.isEmpty }
 
   mutating func decide(_ key: OnceKey, _ request: BrokerRequest, by requester: Requester, at now: Int64) -> Decision {
+    let request = request.asAsked
     if let entry = entries[key] {
       guard entry.request == request else { return .conflict }
       switch entry.state {

@@ -182,6 +182,15 @@ final class UserDeletions {
     }
   }
 
+  /// Whether a user's data is being deleted, or was after a moment: what stood elsewhere until then must not come back.
+  ///
+  /// - Parameter time: milliseconds since 1970.
+  func hasForgotten(_ user: String, since time: Int64) -> Bool {
+    if bars(user) || waiting.contains(where: { $0.user.hasSameBytes(as: user) }) { return true }
+    guard done.count > 0, pepper != nil, let record = done[digest(of: user)] else { return false }
+    return record.at >= time
+  }
+
   /// When the batch goes on by itself, in monotonic milliseconds; nil: it waits for a store, or there is none.
   var nextDeadline: Int64? { isLoaded && !isParked && next != .max ? next : nil }
 

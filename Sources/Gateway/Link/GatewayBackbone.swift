@@ -443,7 +443,9 @@ final class GatewayBackbone: BackboneParticipant {
     metrics.update(isOpen: isOpen, channels: channels, pendingBytes: links.reduce(0) { $0 + $1.pending.bytes })
     gatewayMetrics?.update()
     for (partition, counted) in counters.enumerated() { tell(counted, since: reported[partition], of: partition) }
-    if counters[Partitioning.home].sessions > reported[Partitioning.home].sessions { linkOpened() }
+    // Which of the pictures here are gone, the partitions know that have an app with pictures.
+    let knowing = partitioning.sharesState ? counters.indices : 0..<1
+    if knowing.contains(where: { counters[$0].sessions > reported[$0].sessions }) { linkOpened() }
     linkIs(isOpen)
     reported = counters
   }

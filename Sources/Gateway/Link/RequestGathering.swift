@@ -3,8 +3,8 @@ import Wire
 /// Requests that are asked of several partitions, until all of them have answered.
 ///
 /// States of one:
-/// - asking: all parts are under way; or, where home decides first, home's alone. Can transition to: asking (home has
-///   answered: the others are asked), done (a part failed while others were not asked yet, or all have answered).
+/// - asking: all that the plan asks at once is under way. Can transition to: asking (all of it is answered, and the plan
+///   asks more), done (it asks nothing more).
 /// - done: whoever asked has one answer.
 ///
 /// Each part is a request like any other for its link, which answers it in the end, if only that it took too long. So
@@ -13,8 +13,8 @@ struct RequestGathering {
   private struct Gathered {
     let request: GatewayRequest
     let plan: PartitionPlan
-    var answers: [BrokerResponse?]
-    var asked = 0
+    /// To all that was asked until now, in the order of the plan's parts.
+    var answers: [BrokerResponse?] = []
   }
 
   /// What follows from an answer.
@@ -34,17 +34,18 @@ struct RequestGathering {
   /// Begins to ask.
   mutating func begin(_ request: GatewayRequest, _ plan: PartitionPlan) -> [(partition: Int, request: GatewayRequest)] {
     next += 1
-    gathered[next] = Gathered(
-      request: request, plan: plan, answers: Array(repeating: nil, count: plan.parts.count))
-    return ask(next, upTo: plan.awaitsFirst ? 1 : plan.parts.count)
+    gathered[next] = Gathered(request: request, plan: plan)
+    return ask(plan.next(after: []), of: next)
   }
 
-  private mutating func ask(_ id: UInt64, upTo end: Int) -> [(partition: Int, request: GatewayRequest)] {
+  private mutating func ask(
+    _ parts: [PartitionPlan.Part], of id: UInt64
+  ) -> [(partition: Int, request: GatewayRequest)] {
     guard let one = gathered[id] else { return [] }
-    gathered[id]?.asked = end
-    return (one.asked..<end).map { place in
-      let part = one.plan.parts[place]
-      let source = RequestSource(loop: RequestSource.gathering, connection: id, tag: UInt64(place))
+    gathered[id]?.answers += Array(repeating: nil, count: parts.count)
+    return parts.enumerated().map { place, part in
+      let source = RequestSource(
+        loop: RequestSource.gathering, connection: id, tag: UInt64(one.answers.count + place))
       return (
         part.partition,
         GatewayRequest(
@@ -55,19 +56,16 @@ struct RequestGathering {
 
   /// Takes in the answer to a part.
   mutating func answered(_ source: RequestSource, _ response: BrokerResponse) -> Step {
-    guard var one = gathered[source.connection] else { return .none }
+    let id = source.connection
+    guard var one = gathered[id] else { return .none }
     one.answers[Int(source.tag)] = response
-    gathered[source.connection] = one
-    if one.asked < one.plan.parts.count {
-      if case .failed = response { return finish(source.connection, one) }
-      return .ask(ask(source.connection, upTo: one.plan.parts.count))
-    }
-    return one.answers.contains { $0 == nil } ? .none : finish(source.connection, one)
-  }
-
-  private mutating func finish(_ id: UInt64, _ one: Gathered) -> Step {
+    gathered[id] = one
+    let answers = one.answers.compactMap(\.self)
+    if answers.count < one.answers.count { return .none }
+    let parts = one.plan.next(after: answers)
+    if !parts.isEmpty { return .ask(ask(parts, of: id)) }
     gathered[id] = nil
-    return .answer(one.request.source, one.plan.merged(one.answers.compactMap { $0 }))
+    return .answer(one.request.source, one.plan.merged(answers))
   }
 }
 

@@ -28,7 +28,8 @@ final class OutboxLedger: Sendable {
   /// Between a failure and the next round.
   static let pause = DispatchTimeInterval.milliseconds(100)
   /// A row that has failed in so many rounds, one after another, is put aside: those behind it have waited for some 30
-  /// seconds then.
+  /// seconds then. One that an app has sent from another partition is never put aside for that: what it brings was decided
+  /// there already.
   static let mostFailures = 300
 
   fileprivate enum Row {
@@ -46,7 +47,7 @@ final class OutboxLedger: Sendable {
   fileprivate struct State {
     var phase = Phase.open
     var round = 1
-    var rows: [Int64: (state: Row, bytes: Int)] = [:]
+    var rows: [Int64: (state: Row, bytes: Int, isRelay: Bool)] = [:]
     var bytes = 0
     /// The row that failed last, and in how many rounds one after another.
     var failing: (row: Int64, rounds: Int)?
@@ -92,12 +93,13 @@ final class OutboxLedger: Sendable {
 
   /// Notes rows that are handed to the broker now.
   ///
+  /// - Parameter rows: `isRelay`: an app has sent the row from another partition.
   /// - Returns: false where the round is over.
-  func handOut(_ rows: [(id: Int64, bytes: Int)], in round: Int) -> Bool {
+  func handOut(_ rows: [(id: Int64, bytes: Int, isRelay: Bool)], in round: Int) -> Bool {
     state.withLock { state in
       guard state.round == round, case .open = state.phase else { return false }
       for row in rows {
-        state.rows[row.id] = (.handedOut, row.bytes)
+        state.rows[row.id] = (.handedOut, row.bytes, row.isRelay)
         state.bytes += row.bytes
       }
       return true
@@ -200,10 +202,11 @@ extension OutboxLedger.State {
 
   /// Counts a failure, if it is the first of the round: those behind it fail because of it.
   ///
-  /// - Returns: whether the row has failed so often that the others wait for it no longer.
+  /// - Returns: whether the row has failed so often that the others wait for it no longer, and may be put aside.
   fileprivate mutating func isStuck(at row: Int64) -> Bool {
     guard case .open = phase else { return false }
     failing = (row, failing?.row == row ? (failing?.rounds ?? 0) + 1 : 1)
+    if rows[row]?.isRelay == true { return false }
     return failing.map { $0.rounds >= OutboxLedger.mostFailures } ?? false
   }
 

@@ -93,12 +93,12 @@ final class OutboxReader: @unchecked Sendable {
       found.append(
         OutboxMessage(
           id: .init(row: rows.int(row, 1), round: round), channel: rows.text(row, 2), data: rows.bytesIfAny(row, 3),
-          options: rows.bytes(row, 4)))
+          options: rows.bytes(row, 4), app: rows.isNull(row, 6) ? nil : rows.text(row, 6)))
     }
     // The statement tells of each row whether more stands behind it, which there was no room for.
     if !rows.bool(max(0, rows.count - 1), 5) { snapshot = rows.text(0, 0) }
     if found.isEmpty { return false }
-    if ledger.handOut(found.map { ($0.id.row, $0.cost) }, in: round) { post(found) }
+    if ledger.handOut(found.map { ($0.id.row, $0.cost, $0.app != nil) }, in: round) { post(found) }
     return true
   }
 
@@ -120,16 +120,17 @@ final class OutboxReader: @unchecked Sendable {
   /// There is one row of the result at least, for the snapshot.
   private static let look = """
     WITH news AS (
-      SELECT id, channel, data, options, position FROM outbox WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+      SELECT id, channel, data, options, position, app FROM outbox WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
       UNION ALL
-      SELECT id, channel, data, options, position FROM outbox
+      SELECT id, channel, data, options, position, app FROM outbox
       WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
     ), counted AS (
       SELECT *, row_number() OVER w AS number, count(*) OVER () AS total,
         sum(coalesce(octet_length(data), 0) + \(OutboxMessage.overhead)) OVER w AS bytes
       FROM news WHERE NOT id = ANY ($2) WINDOW w AS (ORDER BY position, id)
     )
-    SELECT s.snapshot::text, c.id, c.channel, c.data, c.options::text, coalesce(c.number < c.total, false)
+    SELECT s.snapshot::text, c.id, c.channel, c.data, c.options::text, coalesce(c.number < c.total, false),
+      c.app
     FROM (SELECT pg_current_snapshot() AS snapshot) AS s
     LEFT JOIN (SELECT * FROM counted WHERE number = 1 OR bytes <= $3 ORDER BY number LIMIT $4) AS c ON true
     ORDER BY c.number

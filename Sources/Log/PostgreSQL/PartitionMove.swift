@@ -9,7 +9,7 @@ struct PartitionMove {
   let connection: Connection
   /// All that there are or will be, by their numbers.
   let partitions: [PostgresDatabase]
-  private let options: PostgresStore.Options
+  let options: PostgresStore.Options
   let from: Int
   let to: Int
   /// Nil: all.
@@ -44,6 +44,7 @@ struct PartitionMove {
       try look()
       let pairs = try sortChannels()
       outcome.movedChannels = pairs.reduce(0) { $0 + $1.count }
+      try refuseSharedState()
       try refuseDoubles()
       let lives = try PartitionLives(self)
       let streams = PartitionStreams(self, lives)
@@ -136,7 +137,7 @@ struct PartitionMove {
     var (namespaces, owners): ([[UInt8]?], [[UInt8]?]) = ([], [])
     for row in 0..<rows.count {
       let name = rows.text(row, 1)
-      if PartitionStreams.isServers(name) { continue }
+      if PartitionStreams.isServers(name) || staysAsState(name) { continue }
       let target = target(of: name)
       if target == source { continue }
       let account = (try? ChannelName(name, limit: .max)).flatMap { QuotaScope(of: $0, in: quotas[target])?.columns }
@@ -264,9 +265,9 @@ struct PartitionMove {
     for source in old where source >= to {
       try run(
         """
-        INSERT INTO \(schema(0)).outbox_refused (id, channel, data, options, publisher, code, reason, refused)
+        INSERT INTO \(schema(0)).outbox_refused (id, channel, data, options, publisher, code, reason, refused, app)
         SELECT nextval(pg_get_serial_sequence('\(schema(0)).outbox', 'id')), channel, data, options, publisher, code,
-          reason, refused FROM \(schema(source)).outbox_refused ORDER BY id;
+          reason, refused, app FROM \(schema(source)).outbox_refused ORDER BY id;
         DELETE FROM \(schema(source)).outbox_refused
         """)
     }

@@ -16,10 +16,11 @@ struct PostgresBatch {
 
   var entries: ArraySlice<QueuedEntry> { batch.entries }
 
-  init(_ entries: ArraySlice<QueuedEntry>) {
+  /// - Parameter home: home's schema, by which those of other partitions are named.
+  init(_ entries: ArraySlice<QueuedEntry>, home: String) {
     batch = CommitBatch(entries)
     let arrays = BatchArrays(batch)
-    call = batch.isEmpty ? nil : arrays.call
+    call = batch.isEmpty ? nil : arrays.call(home: home)
     outboxRows = arrays.outboxRows
     for channel in batch.channels {
       // The row is there, or will be with this transaction, and is found by its name.
@@ -51,6 +52,7 @@ private struct BatchArrays {
   private var entries = Entries()
   private var edits = Edits()
   private(set) var outboxRows: [Int64] = []
+  private var relays: [LogRelay] = []
 
   private struct Publications {
     var (channels, offsets, times): ([Int64?], [Int64?], [Int64?]) = ([], [], [])
@@ -104,18 +106,20 @@ private struct BatchArrays {
   private mutating func add(_ queued: QueuedEntry) {
     guard let place = places[ObjectIdentifier(queued.channel)] else { return }
     let (entry, publication) = (queued.entry, queued.entry.publication)
+    if let sent = queued.relays { relays += sent }
     if let key = entry.idempotency { add(key, of: place) }
     if entry.writesMap, let change = publication.change { add(change, by: publication, of: place) }
     if let edit = entry.edit { add(edit, of: place) }
-    if let row = entry.origin?.outboxRow {
+    var origin = entry.origin
+    if let row = origin?.outboxRow {
       outboxRows.append(row)
       // No gateway ever asks for it again.
-      return add(publication, by: nil, of: place)
+      origin = nil
     }
     // A publication that the same transaction pushes out need not be written; the request it came from must be.
     if publication.offset > queued.channel.working.floor {
-      add(publication, by: entry.origin, of: place)
-    } else if let origin = entry.origin {
+      add(publication, by: origin, of: place)
+    } else if let origin {
       add(origin, of: publication, place)
     }
   }
@@ -174,11 +178,20 @@ private struct BatchArrays {
 
   // MARK: Parameters
 
-  var call: PostgresCall {
+  func call(home: String) -> PostgresCall {
     PostgresCall(
       "append",
       [.int(now.minus(ttl: RequestTraces.originLifetime))] + channelParameters + publicationParameters + keyParameters
-        + originParameters + entryParameters + editParameters + [.ints(outboxRows)])
+        + originParameters + entryParameters + editParameters + [.ints(outboxRows)],
+      relays: relayParameters(home: home))
+  }
+
+  private func relayParameters(home: String) -> [Parameter] {
+    if relays.isEmpty { return [] }
+    return [
+      .texts(relays.map { PostgresStore.Options.schema(home, of: $0.partition) }), .texts(relays.map(\.app)),
+      .blobs(relays.map(\.data)),
+    ]
   }
 
   private var channelParameters: [Parameter] {

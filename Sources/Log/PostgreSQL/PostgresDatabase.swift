@@ -8,6 +8,7 @@ struct PostgresDatabase: Sendable {
   /// Home's schema, where the number of partitions stands, and which one this was opened for (``PostgresSharing``).
   let home: String
   let partitions: Int
+  var isHome: Bool { schema == home }
   /// How long a server may be silent before a connection is given up, in seconds.
   let patience: Double
 

@@ -15,7 +15,7 @@ public struct KeyRow: Sendable, Equatable {
   }
 }
 
-/// The table `keys` in the log's schema, for whoever keeps keys beside the log.
+/// The table `keys` in home's schema, for whoever keeps keys beside the log. Other partitions' brokers only read it.
 ///
 /// It is read and written by the log's writer thread, in its session: a change is one of the lease's transactions, fenced and
 /// confirmed as an append is, and what became of it when a connection broke is looked up in the same way.
@@ -42,7 +42,7 @@ public final class PostgresKeys: Sendable {
   /// - Parameters:
   ///   - row: its version is the next one.
   ///   - lease: under which the one before it was read.
-  /// - Throws: ``LogError/fenced`` where that lease is over: then nothing is written.
+  /// - Throws: ``LogError/fenced`` where that lease is over, or is not home's: then nothing is written.
   public func replace(_ row: KeyRow, under lease: UInt64) throws(LogError) {
     let reply = Reply<Void>()
     guard inbox.ask(.replaceKeys(row, lease: lease, reply)) else { throw .closed }
@@ -66,17 +66,27 @@ struct FoundKeys: Sendable {
 
 extension PostgresWriter {
   func readKeys() -> Result<FoundKeys, LogError> {
-    session.ask("SELECT name, version, box FROM keys ORDER BY name").map { rows in
-      FoundKeys(
-        rows: (0..<rows.count).map {
-          KeyRow(name: rows.text($0, 0), version: rows.int($0, 1), box: rows.bytes($0, 2))
-        }, lease: session.term)
+    let table = "\(session.database.home).keys"
+    return isThere(table).flatMap { isThere in
+      if !isThere { return .success(FoundKeys(rows: [], lease: session.term)) }
+      return session.ask("SELECT name, version, box FROM \(table) ORDER BY name").map { rows in
+        FoundKeys(
+          rows: (0..<rows.count).map {
+            KeyRow(name: rows.text($0, 0), version: rows.int($0, 1), box: rows.bytes($0, 2))
+          }, lease: session.term)
+      }
     }
+  }
+
+  /// Another partition's broker may begin before home's, which makes the table.
+  private func isThere(_ table: String) -> Result<Bool, LogError> {
+    if session.database.isHome { return .success(true) }
+    return session.ask("SELECT to_regclass('\(table)') IS NOT NULL").map { $0.bool(0, 0) }
   }
 
   /// - Parameter lease: a change that was decided under a lease that is over may undo what was changed since.
   func replaceKeys(_ row: KeyRow, under lease: UInt64) -> Result<Void, LogError> {
-    guard lease == session.term else { return .failure(.fenced) }
+    guard session.database.isHome, lease == session.term else { return .failure(.fenced) }
     let call = PostgresCall("replace_keys", [.text(row.name), .int(row.version), .bytes(row.box)])
     if let error = commit([call]).error { return .failure(error) }
     return .success(())

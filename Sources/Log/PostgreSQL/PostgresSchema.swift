@@ -18,6 +18,7 @@ enum PostgresSchema {
     PostgresFunctions.fenceWithDrain,
     PostgresKeysSchema.all,
     PostgresSharing.publishing,
+    PostgresRelaySchema.all,
   ]
 
   /// The bucket of a name: FNV-1a of its bytes. It must never change, since databases hold what it gave.

@@ -2,17 +2,23 @@ import Foundation
 import Logging
 import PostgreSQL
 
-/// A transaction of the owner's: a function of the schema, whose first three arguments are the fence's.
+/// A transaction of the owner's: a function of the schema, whose first three arguments are the fence's; and behind it
+/// `relay`, where there is something for other partitions.
 struct PostgresCall {
   let sql: String
   let parameters: [Parameter]
 
-  /// - Parameter function: takes epoch, sequence and the lease's life, and then the parameters.
-  init(_ function: String, _ parameters: [Parameter] = []) {
-    let places = (1..<parameters.count + 4).map { "$\($0)" }.joined(separator: ", ")
-    sql = "SELECT * FROM \(function)(\(places))"
-    self.parameters = parameters
+  /// - Parameters:
+  ///   - function: takes epoch, sequence and the lease's life, and then the parameters.
+  ///   - relays: what `relay` takes; empty: it is not called.
+  init(_ function: String, _ parameters: [Parameter] = [], relays: [Parameter] = []) {
+    let call = "\(function)(\(Self.places(1..<parameters.count + 4)))"
+    let rest = parameters.count + 4..<parameters.count + 4 + relays.count
+    sql = relays.isEmpty ? "SELECT * FROM \(call)" : "SELECT \(call), relay(\(Self.places(rest)))"
+    self.parameters = parameters + relays
   }
+
+  private static func places(_ numbers: Range<Int>) -> String { numbers.map { "$\($0)" }.joined(separator: ", ") }
 }
 
 /// How transactions that were sent one behind another have ended.

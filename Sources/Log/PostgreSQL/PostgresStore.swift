@@ -33,6 +33,9 @@ public final class PostgresStore: TailedStore {
     /// the empty name: channels without a namespace. Backends publish by them in transactions of their own.
     public var pinnedNamespaces: Set<String> = []
     public var followingNamespaces: Set<String> = []
+    /// State is shared among as many partitions as there are, or are to be: its namespaces are in neither of these, and its
+    /// records stay in the partition in which they are (``ClusterPartitioning``).
+    public var sharesState = false
     /// What other brokers are told of who keeps the log.
     public var owner: String
     /// Bytes that may wait for the server; more is refused with ``LogError/backlog(bytes:)``.
@@ -115,6 +118,7 @@ public final class PostgresStore: TailedStore {
   public let keys: PostgresKeys
   private let writer: PostgresWriter
   private let server: PostgresDatabase
+  private let partition: Int
   private let outboxReader: OutboxReader?
 
   /// Opens the log in the database, and makes its tables where they are missing. Waits for the lease
@@ -147,6 +151,7 @@ public final class PostgresStore: TailedStore {
       throw Self.startError(for: error, server)
     }
     self.server = server
+    partition = options.partition
     let inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
     keys = PostgresKeys(inbox)
@@ -173,6 +178,10 @@ public final class PostgresStore: TailedStore {
     // What it reads first must be later than the lease, or rows that the owner before this one has published could be
     // among it.
     outboxReader?.start()
+  }
+
+  override func mayRelay(to partition: Int) -> Bool {
+    partition != self.partition && (0..<server.partitions).contains(partition)
   }
 
   override func end() {

@@ -235,7 +235,7 @@ final class PostgresWriter: @unchecked Sendable {
     var end = start
     while end < run.count, batches.count < Self.pipelineDepth {
       let next = endOfBatch(from: end)
-      batches.append(PostgresBatch(run[end..<next]))
+      batches.append(PostgresBatch(run[end..<next], home: session.database.home))
       end = next
     }
     let begun = DispatchTime.now()
@@ -284,7 +284,7 @@ final class PostgresWriter: @unchecked Sendable {
   private func fail(_ batch: PostgresBatch, _ error: LogError) {
     guard case .rejected = error, let middle = batch.entries.middle else { return report(batch, error) }
     for half in [batch.entries[..<middle], batch.entries[middle...]] {
-      let batch = PostgresBatch(half)
+      let batch = PostgresBatch(half, home: session.database.home)
       guard let call = batch.call else {
         report(batch, nil)
         continue

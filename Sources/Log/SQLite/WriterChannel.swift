@@ -66,4 +66,15 @@ struct QueuedEntry: Sendable {
   var cost: Int
   /// Entries with the same number, one after another, go into one transaction; 0: an entry by itself.
   var transaction: UInt64 = 0
+  /// What goes to other partitions with the transaction, at its first entry; nil: nothing.
+  private(set) var relays: [LogRelay]?
+
+  init(entry: LogEntry, channel: WriterChannel, cost: Int, transaction: UInt64 = 0) {
+    (self.entry, self.channel, self.cost, self.transaction) = (entry, channel, cost, transaction)
+  }
+
+  mutating func carry(_ relays: [LogRelay]) {
+    self.relays = relays
+    cost += relays.reduce(0) { $0 + $1.data.count + 128 }
+  }
 }

@@ -145,6 +145,7 @@ extension Settings {
 
   public struct State: Sendable, Equatable {
     @Setting public var enabled: Bool
+    @Setting public var partitioned: Bool
     @Setting public var lifetime: Duration
     @Setting public var revealLifetime: Duration
     @Setting public var recordLimit: Duration
@@ -165,6 +166,7 @@ extension Settings {
 
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag("enabled", true, "Run the app State: sealed exchanges of pictures.")
+      _partitioned = Self.partitioned(&declare)
       _lifetime = declare.duration(
         "lifetime", .hours(24), in: .seconds(1) ... .hours(24 * 31),
         "Time for an answer; then what was sent is destroyed.")
@@ -212,6 +214,14 @@ extension Settings {
         "max_changes_per_minute", 120, in: 1...60_000,
         "Recorders opened, reactions, pictures discarded, blocks set and lifted, and settings changed by one user in a "
           + "minute, all of which may come at once; more is error 111.")
+    }
+
+    private static func partitioned(_ declare: inout SettingDeclarations) -> Setting<Bool> {
+      declare.flag(
+        "partitioned", false,
+        "Share State among all partitions instead of deciding all of it at home; for brokers and gateways, which must say "
+          + "the same ([SCALING.md](SCALING.md#state-in-all-partitions)). To be chosen before the first user. Needs "
+          + "`cluster.partitions` of 2 or more, and in brokers `keys.master_file`.")
     }
 
     /// Gives pictures the place that they have in a data folder, where no other is configured.

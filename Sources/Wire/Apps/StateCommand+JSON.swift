@@ -24,7 +24,7 @@ extension StateCommand {
         throw .badRequest.saying("\"pictures\" is missing; name the pictures that are to be discarded")
       }
       self = .discard(pictures)
-    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload: throw .methodNotFound
+    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload, .lend, .giveBack: throw .methodNotFound
     }
   }
 }

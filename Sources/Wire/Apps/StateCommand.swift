@@ -24,12 +24,16 @@ public indirect enum StateCommand: Sendable, Equatable {
   case gonePictures([String])
   /// Discards an upload as its owner says over HTTP.
   case discardUpload(id: String)
+  /// Asks the partition of the sender for what another one needs to send pictures that lie with it (``Send/lent``).
+  case lend(Lending)
+  /// Says that a send for which pictures were lent was refused, so that they can be used for another.
+  case giveBack(Lending)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
     case begin = 1
     case send, seen, settings, block, unblock, addPicture, uploadKey, pictureKey, gonePictures
-    case react, cancel, discard, discardUpload, delivered
+    case react, cancel, discard, discardUpload, delivered, lend, giveBack
 
     public var name: String {
       switch self {
@@ -44,6 +48,8 @@ public indirect enum StateCommand: Sendable, Equatable {
       case .cancel: "state.cancel"
       case .discard: "state.discard"
       case .discardUpload: "state.picture.discard"
+      case .lend: "state.picture.lend"
+      case .giveBack: "state.picture.back"
       case .addPicture: "state.picture.added"
       case .uploadKey: "state.picture.upload"
       case .pictureKey: "state.picture.key"
@@ -64,6 +70,9 @@ public indirect enum StateCommand: Sendable, Equatable {
     public var replyLimit: Int64?
     /// The key by which the client knows this send. Never empty.
     public var key: String?
+    /// What the sender's partition has answered to ``StateCommand/lend(_:)``; empty: the pictures lie in the thread's
+    /// partition, or nothing was lent. Gateways alone set it.
+    public var lent: [UInt8] = []
   }
 
   public struct Caption: Sendable, Equatable {
@@ -84,6 +93,23 @@ public indirect enum StateCommand: Sendable, Equatable {
     public var to: String
     /// Pictures to discard, at most ``maximumDiscarded``.
     public var pictures: [String]
+  }
+
+  /// Two pictures that lie in the partition of their owner, and are to be sent in a thread of another one.
+  public struct Lending: Sendable, Equatable {
+    /// The other person of the thread.
+    public var to: String
+    public var front: String
+    public var rear: String
+    /// Tells one attempt to send them from others: random.
+    public var attempt: UInt64
+
+    public init(to: String, front: String, rear: String, attempt: UInt64) {
+      self.to = to
+      self.front = front
+      self.rear = rear
+      self.attempt = attempt
+    }
   }
 
   public struct Picture: Sendable, Equatable {
@@ -124,6 +150,8 @@ public indirect enum StateCommand: Sendable, Equatable {
     case .cancel: .cancel
     case .discard: .discard
     case .discardUpload: .discardUpload
+    case .lend: .lend
+    case .giveBack: .giveBack
     case .addPicture: .addPicture
     case .uploadKey: .uploadKey
     case .pictureKey: .pictureKey
@@ -134,14 +162,14 @@ public indirect enum StateCommand: Sendable, Equatable {
   /// Whether only a gateway itself gives the command.
   public var isGateways: Bool {
     switch self {
-    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload: true
+    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload, .lend, .giveBack: true
     case .begin, .send, .seen, .delivered, .settings, .block, .unblock, .react, .cancel, .discard: false
     }
   }
 
   var payloadBytes: Int {
     switch self {
-    case .send(let send): send.caption?.text.utf8.count ?? 0
+    case .send(let send): (send.caption?.text.utf8.count ?? 0) + send.lent.count
     case .gonePictures(let ids), .discard(let ids): ids.reduce(0) { $0 + 16 + $1.utf8.count }
     default: 0
     }

@@ -261,6 +261,7 @@ extension StateCommand {
       }
       sink.write(optionalTime: send.replyLimit)
       sink.write(optionalText: send.key)
+      sink.write(send.lent)
     case .react(let reaction):
       sink.write(reaction.with)
       sink.write(optionalText: reaction.text)
@@ -280,6 +281,9 @@ extension StateCommand {
     case .pictureKey(let id): sink.write(id)
     case .gonePictures(let ids), .discard(let ids): sink.write(ids)
     case .discardUpload(let id): sink.write(id)
+    case .lend(let lending), .giveBack(let lending):
+      for text in [lending.to, lending.front, lending.rear] { sink.write(text) }
+      sink.write(lending.attempt)
     }
   }
 
@@ -292,7 +296,8 @@ extension StateCommand {
           to: try reader.readString(), front: try reader.readString(), rear: try reader.readString(),
           caption: try reader.readFlag()
             ? .init(text: try reader.readString(), characters: Int(try reader.readLimit())) : nil,
-          replyLimit: try reader.readOptionalTime(), key: try reader.readOptionalString()))
+          replyLimit: try reader.readOptionalTime(), key: try reader.readOptionalString(), lent: try reader.readBytes())
+      )
     case .seen: self = .seen(with: try reader.readString())
     case .delivered: self = .delivered(with: try reader.readString())
     case .settings: self = .settings(limit: try reader.readOptionalTime())
@@ -302,6 +307,8 @@ extension StateCommand {
     case .cancel: self = .cancel(.init(to: try reader.readString(), pictures: try reader.readStrings()))
     case .discard: self = .discard(try reader.readStrings())
     case .discardUpload: self = .discardUpload(id: try reader.readString())
+    case .lend: self = .lend(try reader.readLending())
+    case .giveBack: self = .giveBack(try reader.readLending())
     case .addPicture:
       self = .addPicture(
         .init(
@@ -312,5 +319,12 @@ extension StateCommand {
     case .pictureKey: self = .pictureKey(id: try reader.readString())
     case .gonePictures: self = .gonePictures(try reader.readStrings())
     }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func readLending() throws(MalformedMessage) -> StateCommand.Lending {
+    StateCommand.Lending(
+      to: try readString(), front: try readString(), rear: try readString(), attempt: try readNumber())
   }
 }

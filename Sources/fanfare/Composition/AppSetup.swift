@@ -11,12 +11,23 @@ import Wire
 /// The apps, from the settings.
 enum AppSetup {
   /// The rules of every channel, the apps' channels among them: the same on both ends of the backbone.
-  static func namespaces(for settings: Settings) -> NamespaceTable {
+  ///
+  /// - Parameter partitions: how many there are to be; nil: as many as are configured.
+  static func namespaces(for settings: Settings, partitions: Int? = nil) -> NamespaceTable {
     var table = settings.channels
     if settings.clique.enabled { table.add(clique(settings).namespaces, of: "clique") }
-    if settings.state.enabled { table.add(StateApp.namespaces, of: "state") }
+    if settings.state.enabled {
+      let isShared = settings.state.partitioned && (partitions ?? settings.cluster.partitions) > 1
+      table.add(StateApp.namespaces(isShared: isShared), of: "state")
+    }
     if settings.push.notifications { table.add(Notifications.namespaces, of: Notifications.name) }
     return table
+  }
+
+  /// How channels are shared among partitions.
+  static func partitioning(for settings: Settings, partitions: Int? = nil) -> Partitioning {
+    Partitioning(
+      count: partitions ?? settings.cluster.partitions, namespaces: namespaces(for: settings, partitions: partitions))
   }
 
   /// - Parameter vault: of messages that disappear. Only the broker decides about messages, and needs one.
@@ -42,6 +53,13 @@ enum AppSetup {
     rules.unsentPictures = clique.maxUnsentPictures
     rules.pictureBytes = Int64(clique.maxPictureBytesPerUser)
     return Clique(rules, vault: vault)
+  }
+
+  /// State in this partition, or in the only one.
+  static func state(_ settings: Settings, vault: any KeyVault) -> StateApp {
+    let places = StatePlaces(
+      own: settings.cluster.partition ?? Partitioning.home, partitioning: partitioning(for: settings))
+    return StateApp(rules: stateRules(settings), vault: vault, places: settings.sharesState ? places : nil)
   }
 
   static func stateRules(_ settings: Settings) -> StateRules {

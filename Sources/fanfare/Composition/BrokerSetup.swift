@@ -23,7 +23,7 @@ enum BrokerSetup {
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
     let isHome = settings.cluster.isHome
-    if isHome { try KeySetup.check(settings) }
+    if isHome || settings.sharesState { try KeySetup.check(settings) }
     var index: MessageIndex?
     var router: BackboneRouter?
     let disk = try LogSetup.open(
@@ -53,49 +53,52 @@ enum BrokerSetup {
     core.openDeletions(in: &turn)
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
-    let home =
-      try isHome
+    let apps =
+      try isHome || settings.sharesState
       ? installApps(
         in: core, settings, keys: disk.keys, resumptions: resumptions, clock: clock, turn: &turn, logger: logger) : nil
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, router: router, pipe: pipe, context: context, loop: loop,
       completions: completions, news: news, resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.unmovedSeconds() }, otherPlaces: otherPlaces(index),
-      pictures: try isHome ? AppSetup.pictureSource(settings) : nil, notifier: home?.notifier,
+      pictures: try apps == nil ? nil : AppSetup.pictureSource(settings), notifier: apps?.notifier,
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     broker.folderLock = disk.folderLock
-    follow(clock, by: broker, home)
+    follow(clock, by: broker, apps)
     return broker
   }
 
-  /// What the broker of the home partition has beside its core (``Settings/Cluster/isHome``): the vaults of the apps'
-  /// keys, nil where the app is off, and what sends notifications.
-  private struct Home {
+  /// What a broker with apps has beside its core: the vaults of their keys, nil where the app is off or elsewhere, and what
+  /// sends notifications. Home has all of them (``Settings/Cluster/isHome``), other partitions State alone, where it is
+  /// shared.
+  private struct Apps {
     var vault: StateVault?
     var vanishing: CliqueVault?
-    var notifier: PushNotifier
+    var notifier: PushNotifier?
   }
 
   /// - Parameter keys: the table of wrapped keys; nil where the engine has none.
   private static func installApps(
     in core: BrokerCore, _ settings: Settings, keys table: PostgresKeys?, resumptions: Mailbox<AppResumption>,
     clock: ClockKeeper, turn: inout Turn, logger: Logger
-  ) throws -> Home {
+  ) throws -> Apps {
     let keys = try KeySetup(for: settings, table: table, logger: logger)
-    let vanishing = try settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
+    let isHome = settings.cluster.isHome
+    let vanishing = try isHome && settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
     if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
     let vault = try settings.state.enabled ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
-    if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
+    if let vault { core.install(AppSetup.state(settings, vault: vault), in: &turn) }
+    guard isHome else { return Apps(vault: vault) }
     let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
     if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
-    return Home(vault: vault, vanishing: vanishing, notifier: notifier)
+    return Apps(vault: vault, vanishing: vanishing, notifier: notifier)
   }
 
   /// Has broker and vaults do what is due by the clock.
   private static func follow(
-    _ clock: ClockKeeper, by broker: BrokerBackbone, _ home: Home?
+    _ clock: ClockKeeper, by broker: BrokerBackbone, _ apps: Apps?
   ) {
-    let (vault, vanishing) = (home?.vault, home?.vanishing)
+    let (vault, vanishing) = (apps?.vault, apps?.vanishing)
     // Posts are bounded by what may be asked of the clock (`DemoService.rate`).
     let moves = Mailbox<ClockMoved>(capacity: .max)
     clock.whenMoved { _ = moves.post(ClockMoved()) }
@@ -142,7 +145,7 @@ enum BrokerSetup {
       ) { fault in
         var news = AppResumption(app: "state")
         if let fault {
-          if fault != .notOurs { logger.error("the keys of hours could not be made or destroyed: \(fault)") }
+          if fault != .notOurs { logger.error("the keys of hours could not be made, destroyed or read: \(fault)") }
           news.error = .internalError.saying("the server can make no keys now; try again later")
         }
         _ = resumptions.post(news)
@@ -200,11 +203,11 @@ enum BrokerSetup {
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
-    configuration.partitioning = Partitioning(
-      count: settings.cluster.partitions, namespaces: AppSetup.namespaces(for: settings))
+    configuration.partitioning = AppSetup.partitioning(for: settings)
     configuration.partition = settings.cluster.partition ?? Partitioning.home
     configuration.webhooks = WebhookSetup.configurations(settings)
-    configuration.gatewaysKeepPictures = settings.cluster.isHome && (settings.state.enabled || settings.clique.enabled)
+    configuration.gatewaysKeepPictures =
+      settings.sharesState || settings.cluster.isHome && (settings.state.enabled || settings.clique.enabled)
     configuration.accounts = AccountRules(
       allowsExport: settings.account.allowExport, allowsDelete: settings.account.allowDelete,
       exportsPerDay: settings.account.exportsPerDay)

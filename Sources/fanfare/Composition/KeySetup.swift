@@ -16,12 +16,18 @@ struct KeySetup {
     do throws(VaultFault) { _ = try MasterKeys.load(file) } catch { throw Complaint("\(error)") }
   }
 
-  /// Opens the keys. To be called when this broker has the log.
+  /// Opens the keys. To be called when this broker has the log. In another partition than home they are home's, which are
+  /// read alone.
   ///
   /// - Parameter table: where keys can be beside the log; nil: nowhere.
   init(for settings: Settings, table: PostgresKeys?, logger: Logger) throws {
     folder = settings.data.homeDirectory
     let file = settings.keys.masterFile
+    let isHome = settings.cluster.isHome
+    if !isHome, file.isEmpty {
+      throw Complaint(
+        "state.partitioned needs keys in the log's database: name a master key's file with keys.master_file")
+    }
     guard let table, settings.clique.enabled || settings.state.enabled else {
       shared = nil
       return
@@ -34,7 +40,7 @@ struct KeySetup {
         // With files of its own this broker would open nothing of what the others have sealed, and they nothing of its.
         if !names.isEmpty { throw .noMasterKey(names: names) }
       } else {
-        shared = try SharedKeys(boxes, masterFile: file, logger: logger)
+        shared = try SharedKeys(boxes, masterFile: file, isVisitor: !isHome, logger: logger)
       }
     } catch {
       throw Complaint("\(error)")

@@ -97,9 +97,10 @@ enum LogSetup {
   /// Shares the log out in another number of partitions.
   static func partition(for settings: Settings, in count: Int) throws -> ClusterPartitioning.Outcome {
     var options = try operatorOptions(for: settings, as: "cluster partition")
-    let partitioning = Partitioning(count: count, namespaces: AppSetup.namespaces(for: settings))
+    let partitioning = AppSetup.partitioning(for: settings, partitions: count)
     options.pinnedNamespaces = partitioning.pinnedNamespaces
     options.followingNamespaces = partitioning.followingNamespaces
+    options.sharesState = partitioning.sharesState
     return try ClusterPartitioning.perform(options, to: count, webhooks: Set(settings.webhooks.map(\.name))) {
       partitioning.partition(of: $0)
     }
@@ -129,8 +130,7 @@ enum LogSetup {
     options.schema = postgres.schema
     // One partition has no better place, and would only move back to it.
     if settings.cluster.partitions > 1 { options.brokerName = name }
-    let partitioning = Partitioning(
-      count: settings.cluster.partitions, namespaces: AppSetup.namespaces(for: settings))
+    let partitioning = AppSetup.partitioning(for: settings)
     (options.partition, options.partitions) = (settings.cluster.partition ?? Partitioning.home, partitioning.count)
     options.pinnedNamespaces = partitioning.pinnedNamespaces
     options.followingNamespaces = partitioning.followingNamespaces

@@ -96,31 +96,67 @@ struct GatewayLoopTests {
       #expect(scene.failures.isEmpty)
     }
   }
+
+  @Test(
+    "Which pictures are gone is asked when home's link opens, and another one's where State is shared",
+    arguments: [true, false])
+  func asksForPictures(isShared: Bool) async throws {
+    try await withTemporaryFolder { directory in
+      let endpoints = (0..<2).map { "ipc://\(directory.path)/\($0).ipc" }
+      let brokers = try endpoints.map { try PipeBroker(at: $0) }
+      let scene = LoopScene()
+      let thread = try scene.start(at: endpoints, sharesState: isShared)
+      defer { thread.stop() }
+      _ = try brokers[0].open()
+      try #require(blocksUntil(within: .seconds(120)) { scene.opened > 0 })
+      _ = try brokers[1].open()
+      // That all links are open is said after it.
+      try #require(blocksUntil(within: .seconds(120)) { scene.isLinked })
+      #expect(scene.opened == (isShared ? 2 : 1) && scene.failures.isEmpty)
+    }
+  }
 }
 
 /// The loop, and what it told of.
 private final class LoopScene: Sendable {
   let isHeld = DispatchSemaphore(value: 0)
   let goesOn = DispatchSemaphore(value: 0)
-  private let state = Mutex((discarded: [String](), failures: [String]()))
+  private let state = Mutex((discarded: [String](), failures: [String](), opened: 0, isLinked: false))
 
   var discarded: [String] { state.withLock { $0.discarded } }
   var failures: [String] { state.withLock { $0.failures } }
+  var opened: Int { state.withLock { $0.opened } }
+  var isLinked: Bool { state.withLock { $0.isLinked } }
 
   func start(at endpoint: String, heartbeatInterval: Int64 = 20) throws -> BackboneThread {
-    try BackboneThread.start(
+    try start(at: [endpoint], heartbeatInterval: heartbeatInterval)
+  }
+
+  /// - Parameter endpoints: of each partition's broker.
+  func start(at endpoints: [String], heartbeatInterval: Int64 = 20, sharesState: Bool = false) throws -> BackboneThread
+  {
+    var threads = ChannelOptions()
+    (threads.app, threads.isShared) = ("state", sharesState)
+    let namespaces = NamespaceTable(namespaces: ["state.threads": threads])
+    return try BackboneThread.start(
       onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
       build: { [self] loop in
-        var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
-        configuration.heartbeatInterval = heartbeatInterval
-        configuration.brokerTimeout = 600_000
+        let links = endpoints.indices.map { partition in
+          var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
+          configuration.heartbeatInterval = heartbeatInterval
+          configuration.brokerTimeout = 600_000
+          (configuration.partition, configuration.partitions) = (partition, endpoints.count)
+          return GatewayLink(configuration: configuration)
+        }
         return [
           try GatewayBackbone(
-            links: [GatewayLink(configuration: configuration)],
-            pipe: .sockets([[GatewayEndpoint(endpoint)]], Context()),
-            rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
-            loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(),
-            discardPictures: { [self] in discard($0) }, linkOpened: {}, linkIs: { _ in },
+            links: links, partitioning: Partitioning(count: links.count, namespaces: namespaces),
+            pipe: .sockets(endpoints.map { [GatewayEndpoint($0)] }, Context()),
+            rules: SessionRules(SessionConfiguration(), namespaces: namespaces), shards: [],
+            loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(partitions: links.count),
+            discardPictures: { [self] in discard($0) },
+            linkOpened: { [self] in state.withLock { $0.opened += 1 } },
+            linkIs: { [self] isOpen in state.withLock { $0.isLinked = isOpen } },
             logger: Logger(label: "test"))
         ]
       })

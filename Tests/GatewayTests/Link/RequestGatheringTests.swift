@@ -72,4 +72,96 @@ struct RequestGatheringTests {
     }
     #expect(gathering.count == 0)
   }
+
+  // MARK: Steps that depend on answers
+
+  /// State in all partitions, and somebody whose thread with Ann is not where Ann is.
+  private func apart() throws -> (Partitioning, other: String) {
+    var threads = ChannelOptions()
+    (threads.app, threads.isShared) = ("state", true)
+    let shared = Partitioning(count: 3, namespaces: NamespaceTable(namespaces: ["state.threads": threads]))
+    let other = (0..<1000).map { "user-\($0)" }.first { shared.place(ofPair: "ann", $0) != shared.place(ofUser: "ann") }
+    return (shared, try #require(other))
+  }
+
+  /// Asks, and answers each step.
+  ///
+  /// - Parameters:
+  ///   - fields: of the command, besides the person it is for.
+  ///   - answers: to the requests, one after another.
+  /// - Returns: the methods that were asked with the partitions, and what whoever asked is answered.
+  private func run(
+    _ method: String, _ fields: String, isService: Bool = false, answers: [BrokerResponse]
+  ) throws -> (asked: [String], lent: [UInt8]?, answer: BrokerResponse?) {
+    let (shared, other) = try apart()
+    let command = try AppCommand(method, Array("{\"to\":\"\(other)\",\(fields)}".utf8), by: "ann")
+    let request = BrokerRequest.call(.init(command, caller: ClientInfo(user: "ann", client: "c")))
+    var gathering = RequestGathering()
+    var parts = gathering.begin(
+      GatewayRequest(source: source, format: .json, request: request, isService: isService),
+      try shared.plan(for: request))
+    let names = [shared.place(ofUser: "ann"): "person", shared.place(ofPair: "ann", other): "pair"]
+    var asked: [String] = []
+    var lent: [UInt8]?
+    for answer in answers {
+      let part = try #require(parts.first)
+      #expect(parts.count == 1 && part.request.isService == isService && part.request.format == .json)
+      guard case .call(let call) = part.request.request else { break }
+      asked.append("\(call.command.method) of the \(names[part.partition] ?? "?")")
+      if case .state(.send(let send)) = call.command { lent = send.lent }
+      switch gathering.answered(part.request.source, answer) {
+      case .none: parts = []
+      case .ask(let next): parts = next
+      case .answer(let asker, let whole):
+        #expect(asker == source && gathering.count == 0)
+        return (asked, lent, whole)
+      }
+    }
+    return (asked, lent, nil)
+  }
+
+  private let pictures = #""front":"front-of-the-picture-0","rear":"rear-of-the-picture-01""#
+  private let refusal = BrokerResponse.failed(.permissionDenied)
+  private let outage = BrokerResponse.failed(.internalError)
+  private static let lend = "state.picture.lend of the person"
+  private static let send = "state.send of the pair"
+
+  @Test("Pictures are lent and sent, one after the other, for clients and for services", arguments: [true, false])
+  func sends(isService: Bool) throws {
+    let run = try run("state.send", pictures, isService: isService, answers: [.result([1, 2]), .result([3])])
+    #expect(run.asked == [Self.lend, Self.send] && run.lent == [1, 2] && run.answer == .result([3]))
+  }
+
+  @Test("Where it is not known whether pictures are lent, nothing is sent; where they are not, the pair is asked")
+  func lends() throws {
+    let unknown = try run("state.send", pictures, answers: [outage])
+    #expect(unknown.asked == [Self.lend] && unknown.answer == outage)
+    for answer in [BrokerResponse.result([3]), .failed(.notAvailable), outage] {
+      let refused = try run("state.send", pictures, answers: [refusal, answer])
+      #expect(refused.asked == [Self.lend, Self.send] && refused.lent == [] && refused.answer == answer)
+    }
+  }
+
+  @Test("A send that is refused gives back what was lent, whatever that comes to; one that may be done does not")
+  func givesBack() throws {
+    for back in [BrokerResponse.done, refusal, outage] {
+      let refused = try run("state.send", pictures, answers: [.result([1]), .failed(.notAvailable), back])
+      #expect(refused.asked == [Self.lend, Self.send, "state.picture.back of the person"])
+      #expect(refused.answer == .failed(.notAvailable))
+    }
+    let unknown = try run("state.send", pictures, answers: [.result([1]), outage])
+    #expect(unknown.asked == [Self.lend, Self.send] && unknown.answer == outage)
+  }
+
+  @Test("A recorder is given up once its pictures are discarded")
+  func cancels() throws {
+    let fields = #""pictures":["front-of-the-picture-0"]"#
+    let discard = "state.discard of the person"
+    let whole = try run("state.cancel", fields, answers: [.result([1]), .result([2])])
+    #expect(whole.asked == [discard, "state.cancel of the pair"] && whole.answer == .result([2]))
+    for failure in [refusal, outage] {
+      let refused = try run("state.cancel", fields, answers: [failure])
+      #expect(refused.asked == [discard] && refused.answer == failure)
+    }
+  }
 }

@@ -207,11 +207,11 @@ final class Cluster: Sendable {
   func gateway(_ name: String) -> FanfareProcess? { gateways.withLock { $0[name] } }
 
   /// The history of a channel, whole, as the broker that has the log tells it.
-  func history(_ channel: String) async throws -> [String] {
+  func history(_ channel: String) async throws -> [Service.Answer.Publication] {
     let file = directory.appendingPathComponent("broker\(try await owner())/endpoints.json")
     let listens = await eventually(within: .seconds(60)) { FileManager.default.fileExists(atPath: file.path) }
     guard listens else { throw Failure("the owner does not listen") }
     let endpoints = try JSONDecoder().decode(FanfareProcess.Endpoints.self, from: Data(contentsOf: file))
-    return try await Service(endpoints.commands ?? "").wholeHistory(channel).map(\.data)
+    return try await Service(endpoints.commands ?? "").wholeHistory(channel)
   }
 }

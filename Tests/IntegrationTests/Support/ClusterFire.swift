@@ -55,11 +55,11 @@ extension FireRecord {
   /// be in the history once, and with all the others at each subscriber, in order; and nobody must have been told
   /// anything.
   ///
-  /// - Parameter history: asks for it, whole.
+  /// - Parameter history: asks for it, as far as it is kept.
   /// - Returns: what was published, and the channel's history.
   static func fire(
     on channel: String, publishers: [Peer], subscribers: [Peer], _ what: String,
-    history: () async throws -> [String], _ body: (FireRecord) async throws -> Void
+    history: () async throws -> [Service.Answer.Publication], _ body: (FireRecord) async throws -> Void
   ) async throws -> (record: FireRecord, history: [String]) {
     for subscriber in subscribers { try await subscriber.subscribe(channel) }
     let record = FireRecord()
@@ -77,7 +77,8 @@ extension FireRecord {
       record.end()
       try await group.waitForAll()
     }
-    let history = try await history()
+    let kept = try await history()
+    let history = await whole(kept) { subscribers.first?.publications(channel).map(\.data) ?? [] }
     var faults = record.faults(in: history)
     for subscriber in subscribers {
       _ = await eventually(within: .seconds(60)) { subscriber.publications(channel).count >= history.count }
@@ -87,6 +88,15 @@ extension FireRecord {
     #expect(faults.isEmpty, "\(what): \(faults.prefix(10))")
     #expect((subscribers + publishers).allSatisfy { $0.socket.closing == nil })
     return (record, history)
+  }
+
+  /// All that was published on a channel: what it keeps; and before that, where it has kept as many as it may, what
+  /// somebody saw who was subscribed before its first publication.
+  static func whole(_ kept: [Service.Answer.Publication], seen: () -> [String]) async -> [String] {
+    let before = Int(kept.first?.offset ?? 1) - 1
+    guard before > 0, kept.count >= Deployment.historySize else { return kept.map(\.data) }
+    _ = await eventually(within: .seconds(60)) { seen().count >= before }
+    return seen().prefix(before) + kept.map(\.data)
   }
 
   /// What is wrong with what somebody saw who was subscribed before a channel's first publication: it is not the history,

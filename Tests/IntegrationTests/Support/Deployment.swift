@@ -93,6 +93,10 @@ final class Deployment: Sendable {
 
   var a: String { gateway("a").endpoints.websocket ?? "" }
   var b: String { gateway("b").endpoints.websocket ?? "" }
+  /// Where gateways find the broker. One that starts others, for partitions, does not say it.
+  var backbone: String { broker.endpoints.backbone ?? (kind == .ipc ? ownEndpoint : "") }
+  private var ownEndpoint: String { "ipc://\(directory.path)/b.ipc" }
+
   var commands: String { broker.endpoints.commands ?? "" }
   var tap: String { broker.endpoints.tap ?? "" }
 
@@ -121,7 +125,7 @@ final class Deployment: Sendable {
     switch kind {
     case .serve: break
     case .inproc: own.append("backbone.endpoint=inproc://halves")
-    case .ipc: own.append("backbone.endpoint=ipc://\(directory.path)/b.ipc")
+    case .ipc: own.append("backbone.endpoint=\(ownEndpoint)")
     case .curve:
       own += [
         "backbone.endpoint=tcp://\(network == nil ? "127.0.0.1" : Network.brokerAddress):*",
@@ -130,7 +134,7 @@ final class Deployment: Sendable {
     }
     try await start("broker", isOneProcess ? .serve : .broker, brokerConfiguration, own)
     guard !isOneProcess else { return }
-    var link = ["backbone.endpoint=\(broker.endpoints.backbone ?? "")"]
+    var link = ["backbone.endpoint=\(backbone)"]
     if let brokerKeys, gatewayKeys != nil {
       link += [
         "backbone.curve.server_public_key=\(brokerKeys.publicKey.z85)",
@@ -169,7 +173,7 @@ final class Deployment: Sendable {
   func restartBroker() async throws {
     let before = broker.endpoints
     var own: [String] = []
-    if let backbone = before.backbone { own.append("backbone.endpoint=\(backbone)") }
+    if !backbone.isEmpty { own.append("backbone.endpoint=\(backbone)") }
     if kind == .curve { own.append("backbone.curve.server_secret_key_file=\(directory.path)/broker.key") }
     if let port = before.websocket.flatMap(URL.init(string:))?.port { own.append("server.port=\(port)") }
     try await start(
@@ -200,6 +204,10 @@ final class Deployment: Sendable {
 
   // MARK: Configuration
 
+  /// Publications that each channel keeps, which is as many as may be configured. A long fire has more
+  /// (``FireRecord/whole(_:seen:)``).
+  static let historySize = 100_000
+
   /// Namespaces: `mem`, `rel`, `dur` by durability, all with history, presence, joins and leaves.
   ///
   /// Times that no test here is about are long: a machine that stands still for a while is no fault of the server's.
@@ -208,7 +216,7 @@ final class Deployment: Sendable {
   static func configuration(adding more: String) -> String {
     let namespaces = ["mem": "memory", "rel": "relaxed", "dur": "durable"].map { name, durability in
       """
-      {"name":"\(name)","durability":"\(durability)","history_size":100000,"history_ttl":"1h","force_recovery":true,
+      {"name":"\(name)","durability":"\(durability)","history_size":\(historySize),"history_ttl":"1h","force_recovery":true,
        "presence":true,"join_leave":true,"force_push_join_leave":true,"allow_subscribe_for_client":true,
        "allow_publish_for_client":true,"allow_history_for_client":true,"allow_presence_for_client":true,
        "allow_publish_for_subscriber":true,"allow_history_for_subscriber":true,"allow_presence_for_subscriber":true,

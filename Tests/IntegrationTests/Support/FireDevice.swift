@@ -43,12 +43,12 @@ final class FireDevice: Sendable {
   let user: String
   /// The gateway to which it connects.
   let gateway: String
-  private let deployment: Deployment
+  private let ground: any FireGround
   private let watch: FireWatch
   private let state = Mutex(State())
 
-  init(_ user: String, at gateway: String, of deployment: Deployment, _ watch: FireWatch) {
-    (self.user, self.gateway, self.deployment, self.watch) = (user, gateway, deployment, watch)
+  init(_ user: String, at gateway: String, of ground: any FireGround, _ watch: FireWatch) {
+    (self.user, self.gateway, self.ground, self.watch) = (user, gateway, ground, watch)
   }
 
   deinit { state.withLock { $0.phone }?.cut() }
@@ -110,9 +110,8 @@ final class FireDevice: Sendable {
   // MARK: Pictures
 
   private func pictures(_ app: String) throws -> PictureClient {
-    let url = deployment.gateway(gateway).endpoints.websocket ?? ""
-    return PictureClient(
-      port: URL(string: url)?.port ?? 0, token: try deployment.token(user), app: app)
+    PictureClient(
+      port: URL(string: try ground.url(of: gateway))?.port ?? 0, token: try ground.pass(of: user), app: app)
   }
 
   /// Uploads a picture, from its beginning each time.
@@ -199,11 +198,9 @@ final class FireDevice: Sendable {
       _ = await eventually(within: .seconds(60)) { old.closing != nil }
     }
     state.withLock { Self.keep(&$0) }
-    let phone = try await onOwnThread { [deployment, gateway] in
-      try Phone(deployment.gateway(gateway).endpoints.websocket ?? "")
-    }
+    let phone = try await onOwnThread { [ground, gateway] in try Phone(ground.url(of: gateway)) }
     state.withLock { ($0.phone, $0.isReady) = (phone, false) }
-    try await phone.connect(deployment.token(user))
+    try await phone.connect(ground.pass(of: user))
     for channel in state.withLock({ $0.open.sorted() }) { try await recover(channel, on: phone) }
     for channel in state.withLock({ $0.maps.sorted() }) { try await phone.subscribeMap(channel) }
     state.withLock { $0.isReady = true }

@@ -19,26 +19,31 @@ final class FireExchange {
   /// How long something sealed waits, and a reveal lasts.
   static let lifetime = 3
 
+  /// In seconds.
+  private let lifetime: Int
   let people: [String]
   let devices: [[FireDevice]]
   private(set) var ledger = ExchangeLedger()
   private(set) var faults: [String] = []
+  /// Pictures that were found whole by one of the two while they were revealed.
+  private(set) var found = 0
   /// Encrypted keys and captions that were in the broker's folder while something was sealed.
   private(set) var boxes: Set<String> = []
   /// What was never revealed, by who must not have it.
   private var secrets: [(text: String, from: String)] = []
   private var pictures: [PictureClient.Picture] = []
-  private let deployment: Deployment
-  /// The log is in a file of the broker's folder.
-  private let keepsFile: Bool
+  /// Where the log is in a file; nil: it is in none.
+  private let log: URL?
   private var random: SeededGenerator
 
-  init(_ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, keepsFile: Bool) {
-    (self.deployment, self.random) = (deployment, random)
-    self.keepsFile = keepsFile
+  init(
+    _ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator, log: URL? = nil,
+    lifetime: Int = FireExchange.lifetime
+  ) {
+    (self.random, self.log, self.lifetime) = (random, log, lifetime)
     people = ["\(name)-ada", "\(name)-bob"]
     devices = people.map { user in
-      ["a", "b"].map { FireDevice(user, at: $0, of: deployment, watch) }
+      ["a", "b"].map { FireDevice(user, at: $0, of: ground, watch) }
     }
   }
 
@@ -61,7 +66,7 @@ final class FireExchange {
     ledger.expect("sent", sent.since, of: [people[me]])
     if fate != .unheard { ledger.expect("received", sent.since, of: [people[1 - me]]) }
     secrets += state.secrets.map { ($0, people[1 - me]) }
-    if keepsFile, boxes.isEmpty { try await noteBoxes() }
+    if let log, boxes.isEmpty { try await noteBoxes(in: log) }
     try await look(at: [state], until: nil)
     switch fate {
     case .answered: try await answer(state, sent, by: 1 - me)
@@ -147,7 +152,7 @@ final class FireExchange {
     for name in ["revealed", "ended", "expired", "sent", "received", "expired"] {
       ledger.expect(name, nil, of: people, isOptional: true)
     }
-    await pass(FireClock.now + Self.lifetime * 1000)
+    await pass(FireClock.now + lifetime * 1000)
     try await any(1 - me).call("state.unblock", #"{"user":"\#(people[me])"}"#)
   }
 
@@ -178,6 +183,7 @@ final class FireExchange {
         // What ends at this moment may be found or not.
         if let until, look.began < until, look.ended >= until { continue }
         faults += ledger.faults(in: look)
+        if until != nil, look.isOpen { found += 1 }
       }
     }
   }
@@ -195,9 +201,8 @@ final class FireExchange {
     }
   }
 
-  /// Notes what stands encrypted in the broker's folder.
-  private func noteBoxes() async throws {
-    let folder = deployment.directory.appendingPathComponent("broker")
+  /// Notes what stands encrypted in the folder of the log.
+  private func noteBoxes(in folder: URL) async throws {
     boxes.formUnion(try await onOwnThread { try ByteSearch.boxes(in: folder) })
   }
 

@@ -6,15 +6,23 @@ import Testing
 struct FirePlace: Sendable, CustomTestStringConvertible {
   let engine: Engine
   let kind: Deployment.Kind
+  /// More than one: the broker starts a process for each, and State is shared among them.
+  var partitions = 1
 
-  var testDescription: String { "\(engine.testDescription), \(kind.testDescription)" }
+  var testDescription: String {
+    "\(engine.testDescription), \(kind.testDescription)" + (partitions > 1 ? ", \(partitions) partitions" : "")
+  }
 
   /// One process with a file, and broker and gateways with each engine that this machine has.
   static let here =
     [FirePlace(engine: .sqlite, kind: .serve)] + Engine.here.map { FirePlace(engine: $0, kind: .ipc) }
 
+  /// The same with State shared among partitions, which takes PostgreSQL.
+  static let shared =
+    Engine.here.filter { $0 == .postgres }.map { FirePlace(engine: $0, kind: .ipc, partitions: 3) }
+
   /// What people do not do as often in a day, or at once, as a long fire does.
-  private static let unlimited = [
+  static let unlimited = [
     "clique.max_requests_per_day=1000000", "clique.max_request_messages_per_day=0", "clique.max_requests_sent=10000",
     "clique.max_requests_received=5000", "clique.max_blocked=10000", "clique.max_blocks_per_day=1000000",
     "clique.max_unsent_pictures=1000", "state.max_received_per_day=1000000", "state.max_changes_per_minute=60000",
@@ -25,14 +33,36 @@ struct FirePlace: Sendable, CustomTestStringConvertible {
   /// Runs the body against a deployment of its own whose gateways share a folder of pictures.
   func with(_ settings: [String] = [], _ body: (Deployment) async throws -> Void) async throws {
     try await withTemporaryFolder { folder in
-      let own = ["state.picture_directory=\(folder.path)/pictures", "backbone.heartbeat_interval=200ms"]
+      var own = ["state.picture_directory=\(folder.path)/pictures", "backbone.heartbeat_interval=200ms"]
+      if partitions > 1 {
+        let master = folder.appendingPathComponent("master.key").path
+        let isMade = FileManager.default.createFile(
+          atPath: master, contents: Data((String(repeating: "0f", count: 32) + "\n").utf8),
+          attributes: [.posixPermissions: 0o600])
+        try #require(isMade)
+        own += [
+          "cluster.partitions=\(partitions)", "state.partitioned=true", "keys.master_file=\(master)",
+          "log.postgres.wait=1h",
+        ]
+      }
       try await Deployment.with(
         kind, settings: engine.settings() + Self.unlimited + own + settings, in: folder, body)
     }
   }
 }
 
-extension Deployment {
+/// What people under fire connect to.
+protocol FireGround: Sendable {
+  /// Where a gateway listens, which may have been killed and started again.
+  func url(of gateway: String) throws -> String
+  /// A connection token.
+  func pass(of user: String) throws -> String
+}
+
+extension Deployment: FireGround {
+  func url(of gateway: String) -> String { self.gateway(gateway).endpoints.websocket ?? "" }
+  func pass(of user: String) throws -> String { try token(user) }
+
   /// What is killed at once.
   enum Victim: CaseIterable {
     case broker
@@ -61,17 +91,32 @@ extension Deployment {
     }
     for name in gateways {
       await self.gateway(name).kill()
-      try await startGateway(name, settings: ["backbone.endpoint=\(broker.endpoints.backbone ?? "")"])
+      try await startGateway(name, settings: ["backbone.endpoint=\(backbone)"])
     }
   }
 
-  /// Has people do what they do, each in a task of their own, while parts of the deployment are killed at seeded moments.
-  /// Returns when all have ended by themselves, with everything that they asked answered.
-  ///
-  /// - Parameter people: each with randomness of its own, until the fire is over.
-  /// - Returns: what they say in the end, in any order.
+  /// ``Fire/burn(_:_:_:strike:)`` where any of the deployment's parts are killed.
   func burn<Outcome: Sendable>(
     _ what: String, _ rounds: Int, _ people: [@Sendable (FireWatch, SeededGenerator) async throws -> Outcome]
+  ) async throws -> [Outcome] {
+    try await Fire.burn(what, rounds, people) { _, random in
+      let victim = Victim.allCases.randomElement(using: &random) ?? .broker
+      try await strike(victim, Bool.random(using: &random) ? "a" : "b")
+    }
+  }
+}
+
+extension Fire {
+  /// Has people do what they do, each in a task of their own, while processes are killed at seeded moments. Returns when
+  /// all have ended by themselves, with everything that they asked answered.
+  ///
+  /// - Parameters:
+  ///   - people: each with randomness of its own, until the fire is over.
+  ///   - strike: kills something, and starts what is not started by itself; it is given the round, from 1.
+  /// - Returns: what people say in the end, in any order.
+  static func burn<Outcome: Sendable>(
+    _ what: String, _ rounds: Int, _ people: [@Sendable (FireWatch, SeededGenerator) async throws -> Outcome],
+    strike: (Int, inout SeededGenerator) async throws -> Void
   ) async throws -> [Outcome] {
     let seed = Fire.seed(of: what)
     var random = SeededGenerator(seed: seed)
@@ -87,12 +132,10 @@ extension Deployment {
         }
       }
       for round in 1...rounds {
-        let victim = Victim.allCases.randomElement(using: &random) ?? .broker
-        let gateway = Bool.random(using: &random) ? "a" : "b"
         try await watch.goesOn(by: .random(in: people.count...4 * people.count, using: &random))
         guard watch.failures.isEmpty else { break }
-        do { try await strike(victim, gateway) } catch {
-          throw Failure("round \(round), \(victim), FIRE_SEED=\(seed): \(error)")
+        do { try await strike(round, &random) } catch {
+          throw Failure("round \(round), FIRE_SEED=\(seed): \(error)")
         }
       }
       if watch.failures.isEmpty { try await watch.goesOn(by: people.count) }

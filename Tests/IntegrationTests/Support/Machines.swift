@@ -9,8 +9,8 @@ import ZeroMQ
 /// Machines that share a log in PostgreSQL in partitions: on each a process that runs a broker for every partition, which
 /// works or stands in line; and two gateways that follow all of them.
 final class Machines: Sendable {
-  static let names = ["one", "two"]
-
+  /// Of the machines.
+  let names: [String]
   let directory: URL
   let partitions: Int
   let schema: String
@@ -22,8 +22,8 @@ final class Machines: Sendable {
   private let machines = Mutex<[String: FanfareProcess]>([:])
   private let gateways = Mutex<[String: FanfareProcess]>([:])
 
-  private init(in directory: URL, partitions: Int, settings more: [String]) throws {
-    (self.directory, self.partitions) = (directory, partitions)
+  private init(in directory: URL, _ names: [String], partitions: Int, settings more: [String]) throws {
+    (self.directory, self.names, self.partitions) = (directory, names, partitions)
     minter = try TokenMinter(hmacSecret: Deployment.secret)
     configuration = directory.appendingPathComponent("fanfare.json")
     brokerConfiguration = directory.appendingPathComponent("broker.json")
@@ -31,7 +31,7 @@ final class Machines: Sendable {
     schema = engine.last?.split(separator: "=").last.map(String.init) ?? ""
     database = try OwnDatabase(.shared(), schema: schema)
     let keys: (broker: Curve.KeyPair, gateway: Curve.KeyPair) = (try .generate(), try .generate())
-    let brokers = Self.names.map {
+    let brokers = names.map {
       #"{"endpoint":"ipc://\#(directory.path)/\#($0).ipc","server_public_key":"\#(keys.broker.publicKey.z85)"}"#
     }
     settings =
@@ -49,12 +49,15 @@ final class Machines: Sendable {
     try keys.gateway.secretKey.write(to: "gateway.key", in: directory)
   }
 
-  /// - Parameter settings: of all processes, beside those that each test's have.
+  /// - Parameters:
+  ///   - names: of the machines.
+  ///   - settings: of all processes, beside those that each test's have.
   static func with(
-    partitions: Int, settings: [String] = [], _ body: (Machines) async throws -> Void
+    _ names: [String] = ["one", "two"], partitions: Int, settings: [String] = [],
+    _ body: (Machines) async throws -> Void
   ) async throws {
     try await withProcesses(
-      { try Machines(in: $0, partitions: partitions, settings: settings) },
+      { try Machines(in: $0, names, partitions: partitions, settings: settings) },
       start: { machines in
         for name in names { try await machines.start(name) }
         for name in ["a", "b"] { try await machines.startGateway(name) }
@@ -65,12 +68,25 @@ final class Machines: Sendable {
   func start(_ name: String) async throws {
     let machine = try await FanfareProcess(
       .broker, in: directory.appendingPathComponent(name), configuration: brokerConfiguration,
-      settings: settings + [
-        "cluster.name=\(name)", "backbone.endpoint=ipc://\(directory.path)/\(name).ipc",
-        "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
-      ])
+      settings: settings(of: name))
     machines.withLock { $0[name] = machine }
     for partition in 0..<partitions { _ = try await owner(of: partition) }
+  }
+
+  private func settings(of name: String) -> [String] {
+    settings + [
+      "cluster.name=\(name)", "backbone.endpoint=ipc://\(directory.path)/\(name).ipc",
+      "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
+    ]
+  }
+
+  /// What home's broker of a machine says that does not start with such settings, beside those that it has.
+  func refusal(at name: String, _ more: [String]) async throws -> String {
+    let all = ["admin.port=0", "data.directory=\(directory.path)/refused"] + settings(of: name) + more
+    let arguments = ["broker", "--partition", "0", "--config", brokerConfiguration.path]
+    let run = try await Tool.run(arguments + all.flatMap { ["--set", $0] }, in: directory)
+    #expect(run.status == 1)
+    return run.tool.errors
   }
 
   func startGateway(_ name: String, settings more: [String] = []) async throws {
@@ -140,14 +156,14 @@ final class Machines: Sendable {
   // MARK: Clients
 
   func client(_ user: String, at gateway: String) async throws -> Peer {
-    let peer = try Peer(try self.gateway(gateway).endpoints.websocket ?? "")
-    try await peer.connect(token: minter.connectionToken(user: user, expiresIn: 3600), subs: [:], name: "test")
+    let peer = try Peer(url(of: gateway))
+    try await peer.connect(token: pass(of: user), subs: [:], name: "test")
     return peer
   }
 
   /// Where services listen to the brokers of all partitions on all machines, whether they are at work or not.
   var taps: [String] {
-    Self.names.flatMap { name in
+    names.flatMap { name in
       (0..<partitions).map { partition in
         "ipc://\(directory.path)/\(name)/services/tap.ipc" + (partition == 0 ? "" : ".p\(partition)")
       }
@@ -156,4 +172,9 @@ final class Machines: Sendable {
 
   /// A service that speaks to a machine.
   func service(at machine: String) throws -> Service { try Service(self.machine(machine).endpoints.commands ?? "") }
+}
+
+extension Machines: FireGround {
+  func url(of gateway: String) throws -> String { try self.gateway(gateway).endpoints.websocket ?? "" }
+  func pass(of user: String) throws -> String { try minter.connectionToken(user: user, expiresIn: 3600) }
 }

@@ -94,6 +94,7 @@ final class ModelStore: LogStore {
     switch batch {
     case .one(let entry): underWay.append([entry])
     case .together(let entries): underWay.append(entries)
+    case .relaying: preconditionFailure("the model has one partition, and nobody to send anything to")
     }
     send()
     return .pending

@@ -32,7 +32,7 @@ final class RecordingStore: LogStore {
     if case .refused = outcome { return outcome }
     switch batch {
     case .one(let entry): note([entry])
-    case .together(let entries): note(entries)
+    case .together(let entries), .relaying(let entries, _): note(entries)
     }
     return outcome
   }

@@ -64,6 +64,7 @@ final class PlainLog: LogStore {
     switch batch {
     case .one(let entry): queue.append([entry])
     case .together(let entries): queue.append(entries)
+    case .relaying: preconditionFailure("this log has one partition, and nobody to send anything to")
     }
     return .pending
   }

@@ -1,0 +1,49 @@
+public import Wire
+
+/// Which partition this is, where State is shared among partitions
+/// (docs/decisions/0073-state-in-all-partitions.md): a thread is where its pair is, and what a person sees is where the
+/// person is. So a decision about a thread tells other partitions what it shows there (``StateRelay``).
+public struct StatePlaces: Sendable {
+  /// From 0.
+  public var own: Int
+  public var partitioning: Partitioning
+
+  public init(own: Int, partitioning: Partitioning) {
+    self.own = own
+    self.partitioning = partitioning
+  }
+}
+
+extension StateApp {
+  /// The partition of a person; nil: this one, or there are no others.
+  func elsewhere(ofUser user: String) -> Int? { other(places?.partitioning.place(ofUser: user)) }
+
+  /// The partition of what two people decide about; nil: this one, or there are no others.
+  func elsewhere(of people: StatePair) -> Int? { other(places?.partitioning.place(ofPair: people.low, people.high)) }
+
+  /// The partition that knows people's devices; nil: this one, or there are no others.
+  var homeElsewhere: Int? { other(Partitioning.home) }
+
+  private func other(_ place: Int?) -> Int? { place == places?.own || places == nil ? nil : place }
+
+  /// Where a gateway counts other partitions than this broker, it asks the wrong one. Nothing may be decided there.
+  static let misplaced = ClientError.internalError.saying(
+    "this belongs to another partition; cluster.partitions and state.partitioned have to be the same for gateways and "
+      + "brokers")
+
+  /// - Throws: where a command about what is one person's does not belong here. Threads are checked when they are read.
+  func checkPlace(of call: AppCall, _ command: StateCommand) throws(ClientError) {
+    switch command {
+    case .settings, .discard, .discardUpload, .addPicture, .uploadKey, .lend, .giveBack:
+      if elsewhere(ofUser: call.user) != nil { throw Self.misplaced }
+    case .cancel(let cancel):
+      // A gateway has the pictures discarded where they lie.
+      if !cancel.pictures.isEmpty, elsewhere(ofUser: call.user) != nil { throw Self.misplaced }
+    case .begin, .send, .seen, .delivered, .block, .unblock, .react, .pictureKey, .gonePictures: break
+    }
+  }
+
+  func relay(_ says: StateRelay.Says, to place: Int, _ view: any AppView) throws(ClientError) -> AppEffect {
+    .relay(AppRelay(to: place, try StateJSON.encode(StateRelay(sent: view.now, says: says))))
+  }
+}
