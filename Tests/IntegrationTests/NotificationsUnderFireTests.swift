@@ -9,7 +9,7 @@ struct NotificationsUnderFireTests {
     """
     Each device is told of what nobody acknowledged, once and once more at most where the process that told it was \
     killed; of nothing else, and of nothing when it is registered no more; and what was seen is withdrawn
-    """, arguments: FirePlace.here)
+    """, arguments: FirePlace.here + FirePlace.shared)
   func told(at place: FirePlace) async throws {
     try await withTemporaryFolder { folder in
       let receiver = try await PushReceiver(in: folder)
