@@ -17,7 +17,7 @@
 /// | State | `lend` to the same thread | to another | `giveBack` of an attempt | `used` | `unused` | due |
 /// |---|---|---|---|---|---|---|
 /// | whole | lent, attempt noted | lent | – | moved | – | gone |
-/// | lent | attempt noted, 8 at most | error 435 | crossed out; the last one: whole | moved | gone | asks, each minute |
+/// | lent | attempt noted, of more than 8 the newest | error 435 | crossed out; the last one: whole | moved | gone | asks, each minute |
 /// | moved | error 435 | error 435 | – | – | – | forgotten |
 ///
 /// *whole* means a picture that is not coming any more. `used` and `unused` of another thread than it was lent to change
@@ -66,8 +66,11 @@ struct StatePicture: AppRecord {
 }
 
 extension StatePicture {
-  /// Most attempts to send a picture of which it is not known that they were refused.
+  /// Most attempts to send a picture that are remembered, of those of which it is not known that they were refused.
   static let mostAttempts = 8
+  /// Stands for older attempts, of which none is ever crossed out: that they have not sent the picture, only the thread's
+  /// partition can say.
+  static let uncounted: UInt64 = 0
   /// Milliseconds between two questions what became of a picture.
   static let claimInterval: Int64 = 60_000
 

@@ -4,8 +4,7 @@ import Wire
 extension StateApp {
   /// Lends two pictures to a thread. The answer is what ``StateApp/send(_:_:_:)`` there takes as its own.
   ///
-  /// - Throws: the error with which a send of these pictures is refused; a temporary one where too many attempts are
-  ///   under way.
+  /// - Throws: the error with which a send of these pictures is refused.
   func lend(_ lending: StateCommand.Lending, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let people = try StatePair(call.user, lending.to)
     guard let place = elsewhere(of: people) else { throw Self.misplaced }
@@ -16,8 +15,10 @@ extension StateApp {
       var picture = try unsent(id, of: call.user, lentTo: people.digest, view).record
       var attempts = picture.attempts(for: people.digest)
       if !attempts.contains(lending.attempt) {
-        guard attempts.count < StatePicture.mostAttempts else {
-          throw .internalError.saying("these pictures are being sent; wait a moment")
+        if attempts.count >= StatePicture.mostAttempts {
+          // Somebody tries again and again while nobody answers for the thread. They must go on being lent to it; only
+          // that the last attempt was refused is not known any more.
+          attempts = [StatePicture.uncounted] + attempts.suffix(StatePicture.mostAttempts - 2)
         }
         attempts.append(lending.attempt)
         picture.away = .lent(place: place, thread: people.digest, attempts: attempts)
@@ -38,7 +39,7 @@ extension StateApp {
     for id in [lending.front, lending.rear] where StatePictureID.isValid(id) {
       guard var picture = try view.record(StatePicture.self, StateKeys.picture + id),
         picture.owner.hasSameBytes(as: call.user), case .lent(let place, digest, var attempts) = picture.away,
-        let index = attempts.firstIndex(of: lending.attempt)
+        lending.attempt != StatePicture.uncounted, let index = attempts.firstIndex(of: lending.attempt)
       else { continue }
       attempts.remove(at: index)
       picture.away = attempts.isEmpty ? nil : .lent(place: place, thread: digest, attempts: attempts)
