@@ -52,6 +52,12 @@ public struct PartitionPlan: Sendable, Equatable {
     if case .failed? = answers.last { return [] }
     return Array(parts.dropFirst(answers.count))
   }
+
+  /// Whether an answer is the plan's whatever the other parts come to: one of them may be of a partition without a broker.
+  public func isSettled(by answer: BrokerResponse) -> Bool {
+    if case .failed = answer { return false }
+    return merge == .any
+  }
 }
 
 extension Partitioning {

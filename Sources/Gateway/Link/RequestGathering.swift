@@ -4,7 +4,7 @@ import Wire
 ///
 /// States of one:
 /// - asking: all that the plan asks at once is under way. Can transition to: asking (all of it is answered, and the plan
-///   asks more), done (it asks nothing more).
+///   asks more), done (it asks nothing more, or an answer has settled it).
 /// - done: whoever asked has one answer.
 ///
 /// Each part is a request like any other for its link, which answers it in the end, if only that it took too long. So
@@ -61,9 +61,11 @@ struct RequestGathering {
     one.answers[Int(source.tag)] = response
     gathered[id] = one
     let answers = one.answers.compactMap(\.self)
-    if answers.count < one.answers.count { return .none }
-    let parts = one.plan.next(after: answers)
-    if !parts.isEmpty { return .ask(ask(parts, of: id)) }
+    if !one.plan.isSettled(by: response) {
+      if answers.count < one.answers.count { return .none }
+      let parts = one.plan.next(after: answers)
+      if !parts.isEmpty { return .ask(ask(parts, of: id)) }
+    }
     gathered[id] = nil
     return .answer(one.request.source, one.plan.merged(answers))
   }

@@ -153,6 +153,24 @@ struct RequestGatheringTests {
     #expect(unknown.asked == [Self.lend, Self.send] && unknown.answer == outage)
   }
 
+  @Test("A picture's key is given out as soon as one partition grants it, while another one has no broker")
+  func grants() throws {
+    let command = AppCommand.state(.pictureKey(id: "p"))
+    let request = BrokerRequest.call(.init(command, caller: ClientInfo(user: "ann", client: "c"), isGateways: true))
+    var gathering = RequestGathering()
+    let parts = gathering.begin(
+      GatewayRequest(source: source, format: .json, request: request), try apart().0.plan(for: request))
+    #expect(parts.map(\.partition) == [0, 1, 2])
+    guard case .none = gathering.answered(parts[2].request.source, refusal),
+      case .answer(source, .result([1])) = gathering.answered(parts[0].request.source, .result([1])),
+      case .none = gathering.answered(parts[1].request.source, outage)
+    else {
+      Issue.record("it is not given out, or twice")
+      return
+    }
+    #expect(gathering.count == 0)
+  }
+
   @Test("A recorder is given up once its pictures are discarded")
   func cancels() throws {
     let fields = #""pictures":["front-of-the-picture-0"]"#
