@@ -46,6 +46,10 @@ struct PendingOperations {
     }
   }
 
+  func contains(where isMeant: (PendingOperation) -> Bool) -> Bool {
+    entries[front...].contains { $0.operation.map(isMeant) ?? false }
+  }
+
   mutating func updateValues(_ transform: (PendingOperation) -> PendingOperation?) {
     var rest = PendingOperations()
     for entry in entries[front...] {

@@ -12,7 +12,7 @@ extension Session {
   mutating func ask(_ call: AccountCall, _ id: UInt32, _ data: [UInt8]) {
     do throws(ClientError) {
       let request = try request(call, JSONArguments(data))
-      let tag = ask(.user(request), then: .call(id: id, .result))
+      let tag = ask(.user(request), then: .call(id: id, call == .delete ? .farewell : .result))
       // The answer may be long, as that of a read.
       if call == .export { reads.insert(tag) }
     } catch {

@@ -8,6 +8,8 @@ enum CallAnswer {
   case offset
   /// What the app said.
   case result
+  /// The same of the deletion of the user's own data, which sends the user away.
+  case farewell
   case mapPage(binaryData: Bool)
   /// Counts of unread publications, by channel.
   case unread([String])
@@ -56,7 +58,8 @@ extension Session {
     case (.offset, .published(let position)):
       send(.rpc(id: id, data: Array("{\"offset\":\(position.offset)}".utf8)))
     // An edit on an app's channel is answered by the app, whose answer has the offset.
-    case (.result, .result(let data)), (.offset, .result(let data)): send(.rpc(id: id, data: data))
+    case (.result, .result(let data)), (.offset, .result(let data)), (.farewell, .result(let data)):
+      send(.rpc(id: id, data: data))
     case (.mapPage(let binaryData), .mapPage(let page)):
       send(.rpc(id: id, data: MapPageJSON.bytes(of: page, binaryData: binaryData)))
     case (.unread(let channels), .unread(let counts)):
@@ -67,6 +70,7 @@ extension Session {
       send(.rpc(id: id, data: writer.bytes))
     default: fail(id, response.error)
     }
+    if phase == .leaving { end(.invalidToken) }
   }
 
   // MARK: Methods

@@ -17,7 +17,7 @@ extension Session {
     case .live: receivedLive(command)
     case .refused:
       if case .connect = command.body { end(.secondConnect) }
-    case .closed: break
+    case .leaving, .closed: break
     }
   }
 

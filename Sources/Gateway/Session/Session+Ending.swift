@@ -7,7 +7,7 @@ extension Session {
   /// - Parameter code: nil where the transport is gone already.
   mutating func end(_ code: DisconnectCode?) {
     guard phase != .closed else { return }
-    let wasLive = phase == .live
+    let wasLive = phase == .live || phase == .leaving
     phase = .closed
     let holdsFrames = attempt?.subs.isEmpty == false
     attempt = nil
@@ -43,6 +43,7 @@ extension Session {
     subscriptions = [:]
     // Read before the closure, which may not look at the session while it changes a part of it.
     let (user, client, connectionInfo) = (user, identity.client, connectionInfo)
+    let isLeaving = phase == .leaving
     pending.updateValues { operation in
       switch operation {
       case .subscribe(let order):
@@ -52,6 +53,7 @@ extension Session {
             ? ClientInfo(user: user, client: client, connectionInfo: connectionInfo, channelInfo: order.grant.info)
             : nil)
       case .abandoned: operation
+      case .call(_, .farewell) where isLeaving: operation
       default: nil
       }
     }
@@ -77,7 +79,7 @@ extension Session {
       if phase == .connecting {
         out.append(.signInRefused(.invalidToken, "the token was revoked while the client signed in"))
       }
-      return end(.invalidToken)
+      return sendAway(.invalidToken)
     }
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
       guard let token = subscription.grant?.token, tokens.refuses(token, of: user, channel: channel.string) else {
@@ -85,6 +87,20 @@ extension Session {
       }
       removeSubscription(channel, .server)
     }
+  }
+
+  /// Whoever has asked for the deletion of their own data is sent away by it, in one partition before others have answered.
+  mutating func sendAway(_ code: DisconnectCode) {
+    if phase == .leaving { return }
+    guard phase == .live, pending.contains(where: { if case .call(_, .farewell) = $0 { true } else { false } }) else {
+      return end(code)
+    }
+    phase = .leaving
+    waiting = []
+    // The request that is waited for has an end of its own.
+    (timers.ping, timers.pong, timers.expiry) = (.max, .max, .max)
+    publishPaced(endingWith: code)
+    releaseEverything(code)
   }
 
   /// Somebody takes the subscription away. A client that was only about to get it is refused; where the connect itself

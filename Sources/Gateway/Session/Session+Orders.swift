@@ -10,7 +10,7 @@ extension Session {
     case .live: break
     // The client hears of it in the connect result. Before its token was accepted, it is not known who the client is.
     case .connecting: guard (attempt?.unanswered ?? 0) > 0 else { return }
-    case .awaitingConnect, .refused, .closed: return
+    case .awaitingConnect, .refused, .leaving, .closed: return
     }
     let channel = ordered.channel
     if let subscription = subscriptions[channel] {
@@ -71,7 +71,7 @@ extension Session {
       if rules.proxies.asks(.refresh) { return }
       let ttl = expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.push(.refresh(expires: ttl != nil, ttl: ttl ?? 0)))
-    case .awaitingConnect, .refused, .closed: break
+    case .awaitingConnect, .refused, .leaving, .closed: break
     }
   }
 }

@@ -32,6 +32,7 @@ extension Session {
       endExpired()
       if phase == .live { publishDue() }
       if phase == .live && time.monotonic >= timers.ping { ping() }
+    case .leaving: endRest()
     case .closed: break
     }
   }

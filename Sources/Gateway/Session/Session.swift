@@ -33,8 +33,12 @@ public struct Session: ~Copyable {
     /// held: SDKs send subscribes along with their connect.
     /// Can transition to: live, refused, closed.
     case connecting
-    /// Can transition to: closed.
+    /// Can transition to: leaving, closed.
     case live
+    /// The user is sent away, and has asked for the deletion of their own data: the answer to that is still to come. Nothing
+    /// else is answered, and nothing is read any more.
+    /// Can transition to: closed.
+    case leaving
     /// The connect was answered with an error; the client is about to leave. What it still sends is ignored, because a
     /// final disconnect would keep an SDK from coming back with a new token.
     /// Can transition to: closed.
@@ -107,7 +111,7 @@ public struct Session: ~Copyable {
   /// False while what the client sends could only be kept: a connect is under way, commands wait already, or the client
   /// rests because it was too fast.
   public var wantsInput: Bool {
-    phase != .connecting && !hasWaiting && !isOutputFull && !isDraining && !isResting
+    phase != .connecting && phase != .leaving && !hasWaiting && !isOutputFull && !isDraining && !isResting
   }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
@@ -157,7 +161,7 @@ public struct Session: ~Copyable {
     case .deadline: deadlinePassed()
     case .transportClosed: end(nil)
     case .shutdown: end(.shutdown)
-    case .kick(let code): end(code)
+    case .kick(let code): sendAway(code)
     case .addSubscription(let subscription): addSubscription(subscription)
     case .removeSubscription(let channel, let code, let cause): removeSubscription(channel, code, because: cause)
     case .changeExpiry(let expiry): changeExpiry(expiry)

@@ -22,6 +22,28 @@ struct SessionAccountTests {
         == [.user(.delete(.init(user: "ann")))])
   }
 
+  @Test("who has their data deleted is sent away with the answer, however late that comes, and gets nothing else")
+  func farewell() {
+    let revoked = RevocationTable([Revocation(.suspended("ann", reason: "gone"))])
+    for answer in [BrokerResponse.result(Array(#"{"state":"waiting"}"#.utf8)), .failed(.internalError)] {
+      var bench = SessionBench.live(user: "ann")
+      bench.join("room")
+      let asked = bench.feed(.rpc(method: "fanfare.account.delete", data: Array(#"{"user":"ann"}"#.utf8)))
+      let looked = bench.feed(.rpc(method: "fanfare.account.data", data: Array("{}".utf8)))
+      let left = bench.feed(.tokensRevoked(revoked))
+      #expect(left.closeCode == nil && left.unsubscribes == ["room"])
+      #expect(bench.feed(.tokensRevoked(revoked)).isEmpty && bench.feed(.kick(.forceDisconnect)).isEmpty)
+      #expect(bench.feed(.rpc(method: "fanfare.account.data", data: Array("{}".utf8))).isEmpty, "nothing is read")
+      #expect(!bench.wantsInput)
+      #expect(bench.answer(looked, .result([])).isEmpty, "nothing else is answered")
+      let last = bench.answer(asked, answer)
+      #expect(last.replies.count == 1 && last.closeCode == DisconnectCode.invalidToken.code && !bench.awaitsAnswers)
+    }
+    var other = SessionBench.live(user: "ann")
+    _ = other.feed(.rpc(method: "fanfare.account.data", data: Array("{}".utf8)))
+    #expect(other.feed(.tokensRevoked(revoked)).closeCode != nil, "nothing else keeps anybody")
+  }
+
   @Test("nobody deletes by mistake, or without having signed in")
   func refused() {
     for (user, method, data, code) in [
