@@ -343,8 +343,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "FanfareClient", "FiftyLineChat", "Wire", "ZeroMQ", "Auth", "Log", "PostgreSQL", "TestSupport", "COpenSSL",
-        "CLinuxIO", "Cryptography", "ObjectStore", "fanfare",
+        "FanfareClient", "FiftyLineChat", "Apps", "Wire", "ZeroMQ", "Auth", "Log", "PostgreSQL", "TestSupport",
+        "COpenSSL", "CLinuxIO", "Cryptography", "ObjectStore", "fanfare",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),

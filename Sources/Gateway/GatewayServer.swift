@@ -54,6 +54,8 @@ public struct GatewayConfiguration: Sendable {
   public var coverage: CoverageSink?
   /// Partitions that the log has: the gateway follows the broker of each.
   public var partitions = 1
+  /// The id of two people's conversation of Clique (``Partitioning``); nil: Clique is not shared among partitions.
+  public var conversation: (@Sendable (String, String) -> String)?
   /// False where only services ask by way of this gateway, which never listens then.
   public var hasClients = true
   /// Takes note of publications that are measured; nil: none is.
@@ -254,11 +256,13 @@ public final class GatewayServer: Sendable {
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     let links = links(over: pipe)
+    let partitioning = Partitioning(
+      count: links.count, namespaces: configuration.namespaces, conversation: configuration.conversation)
     var forgetPictures: ForgetUsers?
     if let pictures { forgetPictures = { pictures.forget($0, then: $1) } }
     return try GatewayBackbone(
-      links: links, partitioning: Partitioning(count: links.count, namespaces: configuration.namespaces), pipe: pipe,
-      rules: rules, shards: mailboxes, loop: loop, uplink: uplink, identity: identity, revocations: revocations,
+      links: links, partitioning: partitioning, pipe: pipe, rules: rules, shards: mailboxes, loop: loop, uplink: uplink,
+      identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.decide($0) },
       forgetPictures: forgetPictures,
       linkOpened: { [pictures] in pictures?.reconcile() },

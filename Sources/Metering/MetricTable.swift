@@ -286,7 +286,7 @@ public enum MetricTable {
     MetricDescription("fanfare_broker_revocations_in_force", .gauge, "Revocations that are in force now."),
     MetricDescription(
       "fanfare_broker_app_relays_sent_total", .counter,
-      "What apps have sent to other partitions (state.partitioned), and is on disk."),
+      "What apps have sent to other partitions (clique.partitioned, state.partitioned), and is on disk."),
     MetricDescription(
       "fanfare_broker_app_relays_received_total", .counter, "What apps have taken in from other partitions."),
     MetricDescription(

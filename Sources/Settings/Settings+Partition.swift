@@ -3,6 +3,17 @@ extension Settings {
   /// Whether State is in all partitions, and not at home alone (docs/decisions/0073-state-in-all-partitions.md).
   public var sharesState: Bool { state.enabled && state.partitioned && cluster.partitions > 1 }
 
+  /// Whether Clique is in all partitions, and not at home alone (docs/decisions/0074-clique-in-all-partitions.md).
+  public var sharesClique: Bool { clique.enabled && clique.partitioned && cluster.partitions > 1 }
+
+  /// Whether brokers of other partitions than home have an app, with all that it needs.
+  public var sharesApps: Bool { !sharingSettings.isEmpty }
+
+  /// The settings by which apps are in all partitions.
+  fileprivate var sharingSettings: [Setting<Bool>] {
+    (sharesClique ? [clique.$partitioned] : []) + (sharesState ? [state.$partitioned] : [])
+  }
+
   /// These settings, as the broker of one partition has them on the same machine:
   ///
   ///     data.directory               partition-P in the configured one; what an installation has once stays in that
@@ -37,7 +48,7 @@ enum PartitionRules {
 
   /// What is wrong whatever process has the settings.
   static func problems(_ settings: Settings) -> [SettingsError.Problem] {
-    if settings.cluster.partitions == 1 { return collected { checkState(settings, $0) } }
+    if settings.cluster.partitions == 1 { return collected { checkSharing(settings, $0) } }
     return collected { report in
       let backbone = settings.backbone
       let services = settings.broker.services
@@ -51,12 +62,17 @@ enum PartitionRules {
     }
   }
 
-  private static func checkState(_ settings: Settings, _ report: Report) {
-    guard settings.state.enabled, settings.state.partitioned else { return }
-    report(
-      settings.state.$partitioned.place,
-      "is true, but \(settings.cluster.$partitions) is 1, so there is nothing to share State among; write 2 or more there, "
-        + "or false here")
+  private static func checkSharing(_ settings: Settings, _ report: Report) {
+    let apps = [
+      ("Clique", settings.clique.enabled, settings.clique.$partitioned),
+      ("State", settings.state.enabled, settings.state.$partitioned),
+    ]
+    for (app, isEnabled, partitioned) in apps where isEnabled && partitioned.wrappedValue {
+      report(
+        partitioned.place,
+        "is true, but \(settings.cluster.$partitions) is 1, so there is nothing to share \(app) among; write 2 or more "
+          + "there, or false here")
+    }
   }
 
   /// What is wrong with the settings of a process that is to start brokers.
@@ -69,17 +85,18 @@ enum PartitionRules {
           "is \(partitions.wrappedValue), but \(log.$engine) is \(log.engine.rawValue), a log that one broker has; "
             + "keep the log in postgres, or write 1")
       }
-      if settings.sharesState, settings.keys.masterFile.isEmpty {
+      let sharing = settings.sharingSettings
+      for partitioned in sharing where settings.keys.masterFile.isEmpty {
         report(
-          settings.state.$partitioned.place,
+          partitioned.place,
           "is true, but \(settings.keys.$masterFile) is not set, and the brokers of all partitions need the same keys; "
             + "write the path of the master key's file there")
       }
-      if settings.sharesState, log.postgres.outboxInterval == .zero {
+      if let partitioned = sharing.first, log.postgres.outboxInterval == .zero {
         report(
           log.postgres.$outboxInterval.place,
-          "is 0s, but \(settings.state.$partitioned) is true, and what partitions tell each other comes by the outbox; write "
-            + "2ms, or another time")
+          "is 0s, but \(partitioned) is true, and what partitions tell each other comes by the outbox; write 2ms, or "
+            + "another time")
       }
       let last = settings.cluster.partitions
       if admin.enabled, PartitionEndpoint.port(admin.port, plus: last) == nil {

@@ -1,6 +1,7 @@
 public import Apps
 import Cryptography
 import Dispatch
+import Synchronization
 import Wire
 
 /// The vault of Clique: keys of messages that disappear, in the set `vanish.keys`.
@@ -8,6 +9,9 @@ import Wire
 /// One key for each hour in which something can end, from this hour to the longest time ahead. They are saved before they
 /// are needed (``prepare(at:)``, on a thread that may wait), and a key is destroyed when its hour has been over for an
 /// hour: by then all that ended in it has been removed, or a clock that was set right has shown that it is over.
+///
+/// In another partition than home the vault is a visitor: it makes no keys and destroys none, but reads each minute
+/// what home's has made, and forgets at the same time what is to be destroyed.
 ///
 /// Somebody who has the log without these keys reads nothing of such messages. They belong into no backup: with them, one
 /// could tell what is to be gone.
@@ -21,33 +25,48 @@ public final class CliqueVault: VanishingVault {
   private let keys: KeptKeys
   private let thread = DispatchQueue(label: "fanfare.vault.vanishing")
   private let whenFailed: @Sendable (VaultFault) -> Void
+  /// The newest time at which keys were asked for, in milliseconds since 1970.
+  private let newest: Mutex<Int64>
 
-  /// Opens the vault, or makes it where nothing was saved yet, and waits until the keys of now are saved.
+  /// Opens the vault, or makes it where nothing was saved yet, and waits until the keys of now are saved; a visitor
+  /// waits until those that there are have been read.
   ///
   /// - Parameters:
   ///   - place: where ``name`` is kept.
   ///   - now: milliseconds since 1970.
-  ///   - whenFailed: called on the vault's thread with the reason why keys could not be made or destroyed.
+  ///   - pause: between two readings of a visitor at least.
+  ///   - whenFailed: called on the vault's thread with the reason why keys could not be made, destroyed or read.
   public init(
-    in place: any KeyPlace, now: Int64, whenFailed: @escaping @Sendable (VaultFault) -> Void = { _ in }
+    in place: any KeyPlace, now: Int64, pause: DispatchTimeInterval = .seconds(1),
+    whenFailed: @escaping @Sendable (VaultFault) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenFailed = whenFailed
-    keys = try KeptKeys(in: place)
-    try prepare(at: now)
+    newest = Mutex(now)
+    keys = try KeptKeys(in: place, pause: pause)
+    do throws(VaultFault) { try prepare(at: now) } catch {
+      // Before home has made any, nothing is sealed, and nobody needs them.
+      guard place.isVisited, error == .notOurs else { throw error }
+    }
   }
 
-  /// Makes the keys that are missing, and destroys those that are not needed any more. Waits for the keys' place.
+  /// Makes the keys that are missing, and destroys those that are not needed any more; a visitor reads those of home.
+  /// Waits for the keys' place.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: how many keys were made and destroyed.
-  /// - Throws: where the keys cannot be saved. None has changed then.
+  /// - Throws: where the keys cannot be saved, and none has changed then; or cannot be read, or are not all made yet
+  ///   (``VaultFault/notOurs``).
   @discardableResult
   public func prepare(at now: Int64) throws(VaultFault) -> Int {
-    try keys.change { Self.prepare(&$0, at: now) }
+    guard keys.place.isVisited else { return try keys.change { Self.prepare(&$0, at: now) } }
+    try keys.visit(from: Self.oldestHour(at: now))
+    if keys[Self.hour(of: now + CliqueCommand.Disappear.longest)] == nil { throw .notOurs }
+    return 0
   }
 
   /// Calls ``prepare(at:)`` on the vault's thread, and returns at once. To be called every minute.
   public func prepareSoon(at now: Int64) {
+    newest.withLock { $0 = now }
     keys.prepareSoon(at: now, on: thread) { [weak self] now in
       guard let self else { return }
       defer { keys.isPrepared() }
@@ -75,7 +94,12 @@ public final class CliqueVault: VanishingVault {
 
   // MARK: VanishingVault
 
-  public func isReady(until end: Int64) -> Bool { keys[Self.hour(of: end)] != nil }
+  public func isReady(until end: Int64) -> Bool {
+    if keys[Self.hour(of: end)] != nil { return true }
+    // Home may have made it since the last reading, as when all begin for the first time.
+    if keys.place.isVisited { prepareSoon(at: newest.withLock { $0 }) }
+    return false
+  }
 
   public func seal(_ bytes: [UInt8], until end: Int64, for purpose: String) throws(KeyVaultError) -> [UInt8] {
     let hour = Self.hour(of: end)

@@ -56,6 +56,12 @@ struct HourKeys: Equatable {
     return old.count
   }
 
+  /// Removes the keys of hours before this one, and writes zeros over them in memory.
+  mutating func forget(before hour: Int64) {
+    for old in keys.keys where old < hour { overwrite(old) }
+    _ = destroy(before: hour)
+  }
+
   /// Writes zeros over a key in memory. Removing it from the dictionary would leave its bytes there.
   mutating func overwrite(_ hour: Int64) {
     guard let index = keys.index(forKey: hour) else { return }

@@ -12,16 +12,24 @@ final class KeptKeys: Sendable {
     var lease: UInt64
     /// The time for which the thread is to prepare keys next; nil: it has nothing to do.
     var wanted: Int64?
+    /// In a place that is visited: keys of hours before this one are not taken in.
+    var oldest = Int64.min
+    /// When such a place may be read next.
+    var nextReading = DispatchTime.now()
   }
 
   let place: any KeyPlace
+  private let pause: DispatchTimeInterval
   private let contents: Mutex<Contents>
   /// Locked while the set is saved, so that changes come one after another.
   private let writing = Mutex(())
 
+  /// - Parameter pause: between two readings of a place that is visited at least: commands that wait for keys ask for
+  ///   them again and again.
   /// - Throws: where the set cannot be read, or is damaged.
-  init(in place: any KeyPlace) throws(VaultFault) {
+  init(in place: any KeyPlace, pause: DispatchTimeInterval = .seconds(1)) throws(VaultFault) {
     self.place = place
+    self.pause = pause
     contents = Mutex(Contents(keys: HourKeys(), version: 0, lease: 0))
     place.whenChanged { [weak self] set throws(VaultFault) in try self?.take(set) }
     try take(place.load())
@@ -56,9 +64,10 @@ final class KeptKeys: Sendable {
 
   /// Takes in a set that was read, unless one of a later lease was taken in meanwhile: leases rise.
   private func take(_ set: KeySet) throws(VaultFault) {
-    guard let keys = set.bytes.isEmpty ? HourKeys() : HourKeys(set.bytes) else { throw .damaged(path: place.path) }
+    guard var keys = set.bytes.isEmpty ? HourKeys() : HourKeys(set.bytes) else { throw .damaged(path: place.path) }
     contents.withLock { contents in
       guard set.lease >= contents.lease else { return }
+      keys.forget(before: contents.oldest)
       contents.replace(by: keys)
       (contents.version, contents.lease) = (set.version, set.lease)
     }
@@ -66,32 +75,36 @@ final class KeptKeys: Sendable {
 
   /// Forgets keys of hours before this one, in memory alone: whoever keeps the place destroys them there.
   func forget(before hour: Int64) {
+    contents.withLock { $0.keys.forget(before: hour) }
+  }
+
+  /// Reads again what is kept in a place that is visited. Keys of hours before this one are forgotten whether or not it
+  /// can be read, and come back by no reading, another set's included: home destroys them in their place, and may be
+  /// away.
+  func visit(from hour: Int64) throws(VaultFault) {
     contents.withLock { contents in
-      for old in contents.keys.keys.keys where old < hour { contents.keys.overwrite(old) }
-      _ = contents.keys.destroy(before: hour)
+      contents.oldest = hour
+      contents.keys.forget(before: hour)
     }
+    defer { contents.withLock { $0.nextReading = .now() + pause } }
+    try place.readAgain()
   }
 
   // MARK: Preparing on a thread
 
   /// Has `prepare` called on the queue with a time, and returns at once. Of several times that come meanwhile the newest
-  /// counts.
-  ///
-  /// - Parameter earliest: it is not called before.
-  func prepareSoon(
-    at now: Int64, on queue: DispatchQueue, notBefore earliest: DispatchTime? = nil,
-    _ prepare: @escaping @Sendable (Int64) -> Void
-  ) {
-    let isIdle = contents.withLock { contents in
+  /// counts. Where the place is visited, it is not called before the next reading may be made.
+  func prepareSoon(at now: Int64, on queue: DispatchQueue, _ prepare: @escaping @Sendable (Int64) -> Void) {
+    let (isIdle, earliest) = contents.withLock { contents in
       defer { contents.wanted = now }
-      return contents.wanted == nil
+      return (contents.wanted == nil, contents.nextReading)
     }
     guard isIdle else { return }
     let work: @Sendable () -> Void = { [weak self] in
       guard let now = self?.contents.withLock({ $0.wanted }) else { return }
       prepare(now)
     }
-    if let earliest { queue.asyncAfter(deadline: earliest, execute: work) } else { queue.async(execute: work) }
+    if place.isVisited { queue.asyncAfter(deadline: earliest, execute: work) } else { queue.async(execute: work) }
   }
 
   /// The thread is through with what was wanted. To be called before anybody is told, who may want more.

@@ -41,6 +41,8 @@ public final class SharedKeys: Sendable {
   private let logger: Logger
   private let masters: Mutex<MasterKeys>
   private let takers = Mutex<[String: [@Sendable (KeySet) throws(VaultFault) -> Void]]>([:])
+  /// Locked while all sets are read again and taken in: an older reading must not come after a newer one.
+  private let reading = Mutex(())
 
   /// Opens all sets, and wraps those anew that are not wrapped under the master file's first key, unless they are another
   /// broker's. Waits for the server.
@@ -112,8 +114,15 @@ public final class SharedKeys: Sendable {
   }
 
   fileprivate func readAgain() throws(VaultFault) {
-    let (all, lease) = try boxes.all()
-    try take(all, lease)
+    let result = reading.withLock { _ -> Result<Void, VaultFault> in
+      do throws(VaultFault) {
+        let (all, lease) = try boxes.all()
+        return .success(try take(all, lease))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
   }
 
   fileprivate func save(_ set: KeySet, as name: String) throws(VaultFault) {

@@ -1,7 +1,6 @@
 public import Apps
 import Cryptography
 import Dispatch
-import Synchronization
 
 /// The vault of State, in two sets of keys: `seal.keys` holds the keys of hours, `state.key` the key that lasts.
 ///
@@ -27,9 +26,6 @@ public final class StateVault: KeyVault {
   private let thread = DispatchQueue(label: "fanfare.vault")
   private let whenPrepared: @Sendable (VaultFault?) -> Void
   private var isVisitor: Bool { hours.place.isVisited }
-  /// When a visitor may read next. Commands that wait for keys ask for them again and again.
-  private let nextReading = Mutex(DispatchTime.now())
-  private let pause: DispatchTimeInterval
 
   /// Opens the vault, or makes it where nothing was saved yet.
   ///
@@ -46,11 +42,10 @@ public final class StateVault: KeyVault {
     whenPrepared: @escaping @Sendable (VaultFault?) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenPrepared = whenPrepared
-    self.pause = pause
     keepFor =
       min(rules.lifetime, Self.longest) + min(rules.pictureLifetime, Self.longest) + Self.millisecondsPerHour
     self.lasting = try KeptKeys(in: lasting)
-    self.hours = try KeptKeys(in: hours)
+    self.hours = try KeptKeys(in: hours, pause: pause)
     // A set without the key that lasts would have been made into one by ``makeLasting()``, as if nothing were lost.
     if try !lasting.load().bytes.isEmpty, self.lasting[Self.noHour] == nil { throw .damaged(path: lasting.path) }
     if !isVisitor { _ = try makeLasting() }
@@ -78,7 +73,9 @@ public final class StateVault: KeyVault {
   @discardableResult
   public func prepare(at now: Int64) throws(VaultFault) -> Int {
     if isVisitor {
-      try visit(at: now)
+      // Both sets come with it.
+      try hours.visit(from: oldestHour(at: now))
+      if !hasKeys(at: now) { throw .notOurs }
       return 0
     }
     let hour = Self.hour(of: now)
@@ -94,21 +91,9 @@ public final class StateVault: KeyVault {
       }
   }
 
-  private func visit(at now: Int64) throws(VaultFault) {
-    defer {
-      nextReading.withLock { $0 = .now() + pause }
-      // Home destroys them in their place, and may be away.
-      hours.forget(before: oldestHour(at: now))
-    }
-    // Both sets come with it.
-    try hours.place.readAgain()
-    if !hasKeys(at: now) { throw .notOurs }
-  }
-
   /// Calls ``prepare(at:)`` on the vault's thread, and returns at once. To be called every minute.
   public func prepareSoon(at now: Int64) {
-    let earliest = isVisitor ? nextReading.withLock { $0 } : nil
-    hours.prepareSoon(at: now, on: thread, notBefore: earliest) { [weak self] now in
+    hours.prepareSoon(at: now, on: thread) { [weak self] now in
       guard let self else { return }
       var fault: VaultFault?
       do throws(VaultFault) { try prepare(at: now) } catch { fault = error }

@@ -201,11 +201,23 @@ public struct ChannelOptions: Sendable, Equatable {
   public var push = false
   /// The app that alone writes to the channel and says who may see it; nil: none.
   public var app: AppName?
-  /// The app is shared among partitions by people: a channel is in the partition of the user whose it is, which is what
-  /// its name says behind the namespace (``Partitioning/place(ofUser:)``).
-  public var isShared = false
+  /// How channels of an app are shared among partitions.
+  public var sharing = Sharing.home
+
+  /// Where a channel of an app is, of which its name says behind the namespace whose it is.
+  public enum Sharing: Sendable, Equatable {
+    /// At home, as all of the app's.
+    case home
+    /// Where the user is whom the name says (``Partitioning/place(ofUser:)``).
+    case user
+    /// Where the conversation is whose id the name says (``Partitioning/place(ofConversation:)``).
+    case conversation
+  }
 
   public init() {}
+
+  /// Whether channels of the namespace are in several partitions, though an app has them.
+  public var isShared: Bool { sharing != .home }
 
   /// Milliseconds that clients are told to leave between their publications; 0: none, or no client publishes.
   public var publishDebounceMilliseconds: UInt32 {

@@ -17,6 +17,9 @@ public struct MessageSearch: Sendable, Equatable {
   /// The user who searches, who gets no more than a share of the searches that wait. Empty: counts in nobody's share.
   public var user: String
 
+  /// After so many bytes no more messages are added to an answer. Whoever misses some searches for more words.
+  public static let answerBytes = 256 << 10
+
   public init(
     channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?,
     audiences: [ChannelName: TagFilter] = [:], reader: String? = nil, limit: Int, user: String = ""

@@ -117,12 +117,12 @@ extension PartitionPlan {
 
 extension BrokerResponse {
   /// The object that an answer in JSON is.
-  fileprivate var object: JSONObject? {
+  var object: JSONObject? {
     guard case .result(let bytes) = self else { return nil }
     return (try? JSONValue(parsing: bytes))?.object
   }
 }
 
 extension JSONObject {
-  fileprivate func number(_ name: String) -> Int64? { self[name].flatMap { Int64($0.text) } }
+  func number(_ name: String) -> Int64? { self[name].flatMap { Int64($0.text) } }
 }

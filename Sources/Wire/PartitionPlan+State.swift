@@ -24,15 +24,10 @@ extension Partitioning {
 
   func plan(for command: StateCommand, of call: BrokerRequest.CallRequest) -> PartitionPlan {
     let user = call.caller.user
-    if let place = onlyPlace(of: command, by: user) {
-      return PartitionPlan([.init(partition: place, request: .call(call))], .first)
-    }
+    if let place = onlyPlace(of: command, by: user) { return one(.call(call), at: place) }
     let person = place(ofUser: user)
     func part(_ partition: Int, _ command: StateCommand, isGateways: Bool = false) -> PartitionPlan.Part {
-      var call = call
-      call.command = .state(command)
-      if isGateways { (call.isGateways, call.attestedPlace) = (true, nil) }
-      return PartitionPlan.Part(partition: partition, request: .call(call))
+      .init(partition: partition, request: call.asking(.state(command), isGateways: isGateways))
     }
     switch command {
     case .send(let send):
@@ -53,64 +48,4 @@ extension Partitioning {
     default: return each(.any) { _ in .call(call) }
     }
   }
-}
-
-extension PartitionPlan {
-  /// A send is asked whatever was lent, unless nobody knows now: it may be one that was done before, or be refused for
-  /// another reason, which comes first. Pictures come back only where it is certain that this send has not taken them.
-  func partsOfSend(after answers: [BrokerResponse]) -> [Part] {
-    var lent: [UInt8]?
-    if case .result(let bytes)? = answers.first { lent = bytes }
-    switch answers.count {
-    case 0: return [parts[0]]
-    case 1 where answers[0].failure?.temporary != true:
-      var part = parts[1]
-      part.request = part.request.carrying(lent ?? [])
-      return [part]
-    case 2:
-      guard lent != nil, let refusal = answers[1].failure, !refusal.temporary else { return [] }
-      return [parts[2]]
-    default: return []
-    }
-  }
-
-  /// The first answer that grants it. Where none does: a partition that cannot tell now might have.
-  static func any(_ answers: [BrokerResponse]) -> BrokerResponse {
-    answers.first { $0.failure == nil } ?? answers.first { $0.failure?.temporary == true } ?? answers.first
-      ?? .failed(.internalError)
-  }
-}
-
-extension BrokerRequest {
-  /// The request with the key by which a service knows it. Lending has another number each time, so it is no repeat: it
-  /// may be done twice by itself.
-  func done(onceAs key: OnceKey) -> BrokerRequest {
-    if case .call(let call) = self, case .state(let command) = call.command {
-      switch command {
-      case .lend, .giveBack: return self
-      default: break
-      }
-    }
-    return .once(key, self)
-  }
-
-  /// A send with what was lent for it.
-  func carrying(_ lent: [UInt8]) -> BrokerRequest {
-    switch self {
-    case .once(let key, let request): return .once(key, request.carrying(lent))
-    case .call(var call):
-      guard case .state(.send(var send)) = call.command, send.lent != lent else { return self }
-      send.lent = lent
-      call.command = .state(.send(send))
-      return .call(call)
-    default: return self
-    }
-  }
-
-  /// The request as a client or a service has made it: two that differ only in what a gateway added are the same.
-  public var asAsked: BrokerRequest { carrying([]) }
-}
-
-extension BrokerResponse {
-  fileprivate var failure: ClientError? { if case .failed(let error) = self { error } else { nil } }
 }

@@ -28,9 +28,15 @@ public struct PartitionPlan: Sendable, Equatable {
     case gone
     /// Pictures are lent for a send, and given back where it is refused (``partsOfSend(after:)``).
     case send
+    /// Home is told of somebody with what another partition knows of them (``partsOfReport(after:)``).
+    case report
+    /// The key of a picture, which home may grant on a condition (``partOfPictureKey(after:in:)``).
+    case pictureKey(in: Partitioning)
+    /// The newest messages that were found, as many as this.
+    case search(Int)
   }
 
-  /// What is asked, home first; of State (``Merge/send``, ``Merge/last``), the person's partition first.
+  /// What is asked, home first; of apps (``Merge/send``, ``Merge/last``, ``Merge/report``) in the order of their steps.
   public let parts: [Part]
   /// The second part is asked when the first is answered, and did not fail: whoever is asked first decides whether it may
   /// be done at all.
@@ -47,7 +53,12 @@ public struct PartitionPlan: Sendable, Equatable {
   ///
   /// - Parameter answers: to all that was asked until now, in the order of the parts.
   public func next(after answers: [BrokerResponse]) -> [Part] {
-    if merge == .send { return partsOfSend(after: answers) }
+    switch merge {
+    case .send: return partsOfSend(after: answers)
+    case .report: return partsOfReport(after: answers)
+    case .pictureKey(let partitioning): return partOfPictureKey(after: answers, in: partitioning)
+    default: break
+    }
     if answers.isEmpty { return Array(parts.prefix(awaitsFirst ? 1 : parts.count)) }
     if case .failed? = answers.last { return [] }
     return Array(parts.dropFirst(answers.count))
@@ -71,12 +82,20 @@ extension Partitioning {
     case .user(.suspensions(let request)): return request.changes ? nil : Self.home
     case .webhooks(.list): return nil
     case .webhooks(.givenUp(let name, _, _)), .webhooks(.resend(let name, _)): return webhook(name).partition
-    case .call(let call):
-      guard case .state(let command) = call.command, sharesState else { return Self.home }
-      return onlyPlace(of: command, by: call.caller.user)
+    case .call(let call): return onlyPlace(of: call.command, by: call.caller.user)
     case .user(.pair("state", let user, let other)): return sharesState ? place(of: user, and: other) : Self.home
+    case .user(.pair("clique", let user, let other)), .user(.unblock(let user, let other)):
+      return sharesClique ? place(of: .person(other), by: user) : Self.home
     case .once(_, let request): return onlyPartition(for: request)
     default: return Self.home
+    }
+  }
+
+  private func onlyPlace(of command: AppCommand, by user: String) -> Int? {
+    switch command {
+    case .state(let command) where sharesState: onlyPlace(of: command, by: user)
+    case .clique(let command) where sharesClique: onlyPlace(of: command, by: user)
+    default: Self.home
     }
   }
 
@@ -100,8 +119,11 @@ extension Partitioning {
     case .revoke, .user(.suspensions): return each(request, .first, awaitsFirst: true)
     case .webhooks(.list): return each(request, .webhooks)
     case .call(let call):
-      guard case .state(let command) = call.command, sharesState else { return one(request) }
-      return plan(for: command, of: call)
+      switch call.command {
+      case .state(let command) where sharesState: return plan(for: command, of: call)
+      case .clique(let command) where sharesClique: return plan(for: command, of: call)
+      default: return one(request)
+      }
     case .once(let key, let request):
       let plan = try plan(for: request)
       return PartitionPlan(
@@ -111,8 +133,10 @@ extension Partitioning {
     }
   }
 
-  private func one(_ request: BrokerRequest) -> PartitionPlan {
-    PartitionPlan([.init(partition: Self.home, request: request)], .first)
+  private func one(_ request: BrokerRequest) -> PartitionPlan { one(request, at: Self.home) }
+
+  func one(_ request: BrokerRequest, at partition: Int) -> PartitionPlan {
+    PartitionPlan([.init(partition: partition, request: request)], .first)
   }
 
   /// What a request for one partition asks of it.
@@ -183,7 +207,9 @@ extension PartitionPlan {
     guard let first = answers.first else { return .failed(.internalError) }
     switch merge {
     case .first, .any, .send: return first
-    case .last: return answers.last ?? first
+    case .last, .report: return answers.last ?? first
+    case .pictureKey: return Self.pictureKey(answers)
+    case .search(let limit): return Self.search(answers, limit: limit)
     case .gone: return Self.gone(answers)
     case .channels: return Self.channels(answers)
     case .info: return Self.info(answers, first)

@@ -17,14 +17,31 @@ public struct Partitioning: Sendable, Equatable {
 
   public let count: Int
   private let namespaces: NamespaceTable
+  private let conversation: (@Sendable (String, String) -> String)?
+  /// Whether State is shared among partitions (docs/decisions/0073-state-in-all-partitions.md).
+  public let sharesState: Bool
+  /// Whether Clique is shared among partitions (docs/decisions/0074-clique-in-all-partitions.md).
+  public let sharesClique: Bool
 
   /// - Parameters:
   ///   - count: 1 to ``most``; 1: everything is in one.
   ///   - namespaces: the same on gateways and brokers.
-  public init(count: Int, namespaces: NamespaceTable) {
+  ///   - conversation: the id of two people's conversation of Clique, whichever of them is named first. Needed where
+  ///     Clique is shared (``sharesClique``) and requests are placed that name a person.
+  public init(
+    count: Int, namespaces: NamespaceTable, conversation: (@Sendable (String, String) -> String)? = nil
+  ) {
     precondition((1...Self.most).contains(count), "a log has 1 to \(Self.most) partitions")
     self.count = count
     self.namespaces = namespaces
+    self.conversation = conversation
+    sharesState = count > 1 && namespaces.namespaces["state.threads"]?.isShared == true
+    sharesClique = count > 1 && namespaces.namespaces["clique.chat"]?.isShared == true
+  }
+
+  /// How ids of conversations are worked out is the same everywhere, and not compared.
+  public static func == (a: Partitioning, b: Partitioning) -> Bool {
+    a.count == b.count && a.namespaces == b.namespaces
   }
 
   /// Everything in one partition.
@@ -48,7 +65,11 @@ public struct Partitioning: Sendable, Equatable {
 
   private func partition(of channel: ChannelName, _ options: ChannelOptions?) -> Int {
     if let options, Self.isPinned(options) { return Self.home }
-    if options?.isShared == true { return place(ofUser: channel.rest) }
+    switch options?.sharing {
+    case .user: return place(ofUser: channel.rest)
+    case .conversation: return place(ofConversation: channel.rest)
+    case .home, nil: break
+    }
     if options == nil, Self.isInternal(channel) { return Self.home }
     return Self.slot(of: channel.string) * count / Self.slots
   }
@@ -58,9 +79,6 @@ public struct Partitioning: Sendable, Equatable {
     options.app != nil && !options.isShared || options.hasUserQuota || options.push
   }
 
-  /// Whether State is shared among partitions (docs/decisions/0073-state-in-all-partitions.md).
-  public var sharesState: Bool { count > 1 && namespaces.namespaces["state.threads"]?.isShared == true }
-
   /// The partition in which there is all of a shared app that is one person's: lists, events, pictures that were not sent.
   public func place(ofUser user: String) -> Int { Self.slot(of: user) * count / Self.slots }
 
@@ -69,6 +87,21 @@ public struct Partitioning: Sendable, Equatable {
     let isOrdered = a.utf8.lexicographicallyPrecedes(b.utf8)
     let (low, high) = isOrdered ? (a, b) : (b, a)
     return Self.slot(of: "\(low.utf8.count):\(low):\(high)") * count / Self.slots
+  }
+
+  /// The partition in which a conversation of Clique is decided about. Groups are at home.
+  ///
+  /// - Parameter id: of a conversation, whatever its form: clients name channels as they like.
+  public func place(ofConversation id: String) -> Int {
+    CliqueCommand.isGroup(id) ? Self.home : Self.slot(of: id) * count / Self.slots
+  }
+
+  /// The id of two people's conversation of Clique.
+  func conversation(of a: String, and b: String) -> String {
+    guard let conversation else {
+      preconditionFailure("where Clique is shared among partitions, its conversations' ids can be worked out")
+    }
+    return conversation(a, b)
   }
 
   /// Whether it is a channel of the server's own: records of apps, revocations and their like. Nobody asks for one by its

@@ -40,8 +40,16 @@ final class CliqueScene: AppView {
   /// The channels that the broker has to have open before it answers the last call; none where that was refused.
   private(set) var awaited: Set<ChannelName> = []
   var isAskedAgain = false
+  private let places: AppPlaces?
+  /// What other partitions are sent, until somebody takes it along.
+  var relays: [AppRelay] = []
+  /// When users' data was deleted, in milliseconds since 1970.
+  var forgotten: [String: Int64] = [:]
 
-  init(_ rules: CliqueRules = .init(), vault: InvertingVault? = InvertingVault()) { app = Clique(rules, vault: vault) }
+  init(_ rules: CliqueRules = .init(), vault: InvertingVault? = InvertingVault(), places: AppPlaces? = nil) {
+    app = Clique(rules, vault: vault, places: places)
+    self.places = places
+  }
 
   // MARK: AppView
 
@@ -77,6 +85,10 @@ final class CliqueScene: AppView {
     }
   }
 
+  func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool {
+    forgotten[user] ?? .min >= time
+  }
+
   // MARK: What people do
 
   @discardableResult
@@ -84,9 +96,18 @@ final class CliqueScene: AppView {
     _ user: String, _ method: String, _ json: String = "{}", key: String? = nil, source: AppCall.Source = .client,
     attestedPlace: String? = nil
   ) throws -> String {
-    calls += 1
     awaited = []
     let command = try AppCommand("clique." + method, Array(json.utf8), by: user)
+    return try call(user, command, key: key, source: source, attestedPlace: attestedPlace)
+  }
+
+  @discardableResult
+  func call(
+    _ user: String, _ command: AppCommand, key: String? = nil, source: AppCall.Source = .client,
+    attestedPlace: String? = nil
+  ) throws -> String {
+    calls += 1
+    awaited = []
     let decision = try app.call(
       AppCall(
         command, caller: ClientInfo(user: user, client: "c-" + user), source: source, attestedPlace: attestedPlace,
@@ -137,13 +158,14 @@ final class CliqueScene: AppView {
         keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
         released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
-      case .refresh, .open, .touch, .push, .unsent, .relay: break
+      case .relay(let relay): relays.append(relay)
+      case .refresh, .open, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
     for effect in effects {
       switch effect {
-      case .refresh(let channel, let key, _): try refresh(channel, key)
+      case .refresh(let channel, let key, let timing): try refresh(channel, key, isAwaited: timing == .atomically)
       case .touch(let subject):
         for place in try app.entries(showing: subject, self) { try refresh(place.channel, place.key) }
       default: break
@@ -156,7 +178,30 @@ final class CliqueScene: AppView {
     records[key] = (try JSONEncoder().encode(record), record.due)
   }
 
-  private func refresh(_ channel: ChannelName, _ key: String) throws {
+  /// Takes in what another partition has sent.
+  func receive(_ row: [UInt8]) throws { try apply(try app.receive(row, self).effects) }
+
+  /// When the first record is due; nil: none ever is.
+  var nextDue: Int64? { records.values.compactMap(\.due).min() }
+
+  private func isHere(_ channel: ChannelName) -> Bool {
+    places.map { $0.partitioning.partition(of: channel) == $0.own } ?? true
+  }
+
+  /// Of a channel in another partition, nothing is worked out but what follows for that partition.
+  private func refresh(_ channel: ChannelName, _ key: String, isAwaited: Bool = false) throws {
+    let effects = try app.follows(key, of: channel, isAwaited: isAwaited, self)
+    for effect in effects {
+      switch effect {
+      case .write, .erase, .relay: break
+      default: Issue.record("an entry entails records and relays alone")
+      }
+    }
+    try apply(effects)
+    if isHere(channel) { try show(channel, key) }
+  }
+
+  private func show(_ channel: ChannelName, _ key: String) throws {
     let entry = try app.entry(key, of: channel, self)
     if let entry { try #require(JSONSyntax.isValid(entry.data)) }
     if maps[channel]?[key] != entry {
@@ -168,6 +213,7 @@ final class CliqueScene: AppView {
   }
 
   private func publish(_ publication: AppPublication) {
+    #expect(isHere(publication.channel), "a partition publishes in its own channels")
     let offset = UInt64(streams[publication.channel]?.count ?? 0) + 1
     if let key = publication.idempotencyKey {
       if published[key] != nil { return }

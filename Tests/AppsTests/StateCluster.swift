@@ -18,7 +18,7 @@ final class StateCluster {
   init(count: Int, seed: UInt64, _ configure: (inout StateRules) -> Void) {
     let partitioning = Partitioning(count: count, namespaces: NamespaceTable())
     self.partitioning = partitioning
-    scenes = (0..<count).map { StateScene(places: StatePlaces(own: $0, partitioning: partitioning), configure) }
+    scenes = (0..<count).map { StateScene(places: AppPlaces(own: $0, partitioning: partitioning), configure) }
     random = StateRandom(state: seed ^ 0xC1A5)
   }
 

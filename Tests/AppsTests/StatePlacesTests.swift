@@ -23,7 +23,7 @@ struct StatePlacesTests {
   }
 
   private static func scene(_ own: Int, _ configure: (inout StateRules) -> Void = { _ in }) -> StateScene {
-    StateScene(places: StatePlaces(own: own, partitioning: .four)) {
+    StateScene(places: AppPlaces(own: own, partitioning: .four)) {
       $0.notifies = true
       configure(&$0)
     }

@@ -44,7 +44,7 @@ final class StateScene: AppView {
   private var nextPicture = 0
   private var nextCall = 0
 
-  init(places: StatePlaces? = nil, _ configure: (inout StateRules) -> Void = { _ in }) {
+  init(places: AppPlaces? = nil, _ configure: (inout StateRules) -> Void = { _ in }) {
     var rules = StateRules()
     configure(&rules)
     self.rules = rules

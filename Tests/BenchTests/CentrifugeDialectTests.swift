@@ -163,6 +163,44 @@ struct CentrifugeDialectTests {
     #expect(throws: BenchError.self) { try talk.receive(#"{"x":\#(deep)"#) }
   }
 
+  @Test(
+    "At an address whose server speaks Clique all publishers are the writer, who talks with a reader of each channel")
+  func clique() throws {
+    let peer = try URLPeer(url: "ws://127.0.0.1:1/c", dialect: CliqueConversations.dialect, secret: "s")
+    #expect(try peer.describe().settings.hasSuffix(CliqueConversations.about))
+    #expect(!peer.target.subscribesPublishers, "the writer would get each message, too")
+    // The first half of SHA-256 over both names with their lengths, worked out by another program.
+    let conversation = "pd34566e5b83865c991b5a2a0e012a45a"
+    var reader = try Talk(to: peer.target, .subscriber, ["plain:pair-3f-7"])
+    #expect(try user(opening: &reader) == "reader-7")
+    #expect(
+      try reader.receive(#"{"id":1,"connect":{}}"#)
+        == [#"{"id":2,"subscribe":{"channel":"clique.chat:\#(conversation)"}}"#])
+    var writer = try Talk(to: peer.target, .publisher, [])
+    #expect(try user(opening: &writer) == "writer")
+    #expect(try writer.receive(#"{"id":1,"connect":{}}"#) == [])
+    #expect(writer.sink.confirmed == 1)
+    let line = String(decoding: writer.publish("hello~~", to: "plain:pair-3f-7"), as: UTF8.self)
+    let call = #"{"method":"clique.send","data":{"conversation":"\#(conversation)","text":"hello"}}"#
+    #expect(line == #"{"id":2,"rpc":\#(call)}"#)
+    try writer.receive(#"{"id":2,"rpc":{"data":{"conversation":"\#(conversation)","offset":3}}}"#)
+    #expect(writer.sink.acknowledged == 1 && writer.sink.refused == 0)
+  }
+
+  /// Whom the token names with which a connection is opened.
+  private func user(opening talk: inout Talk) throws -> String? {
+    struct Command: Decodable {
+      struct Connect: Decodable { var token: String }
+      var connect: Connect
+    }
+    struct Claims: Decodable { var sub: String }
+    let first = try #require(talk.open().first)
+    let token = try JSONDecoder().decode(Command.self, from: Data(first.utf8)).connect.token
+    var claims = String(token.split(separator: ".")[1]).replacing("-", with: "+").replacing("_", with: "/")
+    claims += String(repeating: "=", count: (4 - claims.count % 4) % 4)
+    return try JSONDecoder().decode(Claims.self, from: try #require(Data(base64Encoded: claims))).sub
+  }
+
   private func push(_ data: String, offset: UInt64) -> [UInt8] {
     var (publication, push, reply) = (ProtobufWriter(), ProtobufWriter(), ProtobufWriter())
     publication.field(4, data)
@@ -193,6 +231,12 @@ private struct Talk {
     (state.epochs, state.offsets) = ([""], [0])
   }
 
+  init(to target: Target, _ role: Role, _ channels: [String]) throws {
+    let plan = WorkerPlan.sample(.sample(), to: target.url, dialect: target.dialect)
+    dialect = try CentrifugeDialect(target: target, scenario: plan.scenario)
+    state = DialectState(role: role, client: 0, channels: channels)
+  }
+
   var contents: [String] { sink.captured.map { String(decoding: $0.prefix(while: { $0 != 34 }), as: UTF8.self) } }
 
   mutating func open() -> [String] {
@@ -201,9 +245,9 @@ private struct Talk {
     return Self.messages(out)
   }
 
-  mutating func publish(_ content: String) -> [UInt8] {
+  mutating func publish(_ content: String, to channel: String = "c") -> [UInt8] {
     var out = Outgoing()
-    Array(content.utf8).withUnsafeBytes { dialect.publish($0, to: "c", &state, into: &out) }
+    Array(content.utf8).withUnsafeBytes { dialect.publish($0, to: channel, &state, into: &out) }
     return out.bytes
   }
 

@@ -9,7 +9,7 @@ struct AppsUnderFireTests {
     """
     In Clique what was acknowledged is there once and in order on every device, nobody is sent what a block or a \
     decline keeps from them, and pictures are found by those who may and are gone with their messages
-    """, arguments: FirePlace.here)
+    """, arguments: FirePlace.here + FirePlace.shared)
   func clique(at place: FirePlace) async throws {
     try await place.with(["state.enabled=false"]) { deployment in
       let couples = (0..<5).map { number in

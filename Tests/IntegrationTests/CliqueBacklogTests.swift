@@ -29,14 +29,16 @@ struct CliqueBacklogTests {
     throw Failure("m\(number) was not taken")
   }
 
-  @Test("1,000 messages are all taken, once and in order, though the connection is cut and answers are lost")
-  func backlog() async throws {
-    try await PhoneHall.with { hall in
-      let (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#)
-      let id = try #require(try await bob.call("clique.accept", #"{"person":"ada"}"#)["conversation"].string)
+  @Test(
+    "1,000 messages are all taken, once and in order, though the connection is cut and answers are lost",
+    arguments: HallPlace.here)
+  func backlog(at place: HallPlace) async throws {
+    try await PhoneHall.with(at: place) { hall in
+      let (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
+      try await ada.call("clique.send", #"{"to":"dan","text":"hello"}"#)
+      let id = try #require(try await dan.call("clique.accept", #"{"person":"ada"}"#)["conversation"].string)
       let chat = "clique.chat:\(id)"
-      try await bob.subscribe(chat)
+      try await dan.subscribe(chat)
       let url = try #require(URL(string: hall.url))
       let tunnel = try Tunnel(to: UInt16(try #require(url.port)))
       defer { tunnel.close() }
@@ -54,7 +56,7 @@ struct CliqueBacklogTests {
           tunnel.swallowAnswers()
           async let attempts = send(number, to: id, by: client)
           let isThere = await eventually(within: .seconds(60)) {
-            bob.publications(chat).last?["data"]["text"].string == "m\(number)"
+            dan.publications(chat).last?["data"]["text"].string == "m\(number)"
           }
           #expect(isThere)
           tunnel.cut()
@@ -68,10 +70,10 @@ struct CliqueBacklogTests {
       #expect(tunnel.connections >= 5)
       await client.disconnect()
       let expected = (0..<Self.count).map { "m\($0)" }
-      #expect(await eventually(within: .seconds(60)) { bob.publications(chat).count >= Self.count })
-      let seen = bob.publications(chat).compactMap { $0["data"]["text"].string }
+      #expect(await eventually(within: .seconds(60)) { dan.publications(chat).count >= Self.count })
+      let seen = dan.publications(chat).compactMap { $0["data"]["text"].string }
       #expect(seen == expected)
-      let kept = try await bob.ask("\"history\":{\"channel\":\"\(chat)\",\"limit\":-1}")["history"]["publications"]
+      let kept = try await dan.ask("\"history\":{\"channel\":\"\(chat)\",\"limit\":-1}")["history"]["publications"]
         .array
       let newest = kept.compactMap { $0["data"]["text"].string }.drop { $0 == "hello" }
       #expect(Array(newest) == Array(expected.prefix(newest.count)) && newest.count >= Self.count - 1)

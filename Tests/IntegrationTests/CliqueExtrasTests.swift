@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What stands around the messages of Clique, over the public protocol, on a real server and disk.
+/// What stands around the messages of Clique, over the public protocol, on real servers and disks.
 @Suite("Clique around the messages, end to end", .ownThread)
 struct CliqueExtrasTests {
   private func befriend(_ one: Phone, _ user: String, _ other: Phone, _ friend: String) async throws -> String {
@@ -11,21 +11,26 @@ struct CliqueExtrasTests {
     return try #require(accepted["conversation"].string)
   }
 
-  @Test("A draft stands on all of a person's devices, over kill -9, until it is sent from one of them")
-  func drafts() async throws {
-    try await PhoneHall.with { hall in
+  @Test(
+    "A draft stands on all of a person's devices, over kill -9, until it is sent from one of them",
+    arguments: HallPlace.here)
+  func drafts(at place: HallPlace) async throws {
+    try await PhoneHall.with(at: place) { hall in
       var ada = try await hall.phone(of: "ada")
-      let bob = try await hall.phone(of: "bob")
-      let id = try await befriend(ada, "ada", bob, "bob")
+      let dan = try await hall.phone(of: "dan")
+      let id = try await befriend(ada, "ada", dan, "dan")
       try await ada.call("clique.draft", #"{"conversation":"\#(id)","text":"see y","reply":1}"#)
       try await hall.killAndRestart()
       ada = try await hall.phone(of: "ada")
       let tablet = try await hall.phone(of: "ada")
       for phone in [ada, tablet] { try await phone.subscribeMap("clique.drafts:ada") }
-      #expect(tablet.map("clique.drafts:ada")[id]?["text"].string == "see y")
+      let stands = await eventually(within: hall.patience) {
+        tablet.map("clique.drafts:ada")[id]?["text"].string == "see y"
+      }
+      #expect(stands)
       #expect(tablet.map("clique.drafts:ada")[id]?["reply"].int == 1)
       await #expect(throws: Phone.Fault.self) {
-        try await hall.phone(of: "bob").subscribe("clique.drafts:ada", ",\"type\":1,\"phase\":2")
+        try await hall.phone(of: "dan").subscribe("clique.drafts:ada", ",\"type\":1,\"phase\":2")
       }
       try await tablet.call("clique.draft", #"{"conversation":"\#(id)","text":"see you there"}"#)
       #expect(await eventually { ada.map("clique.drafts:ada")[id]?["text"].string == "see you there" })
@@ -34,82 +39,86 @@ struct CliqueExtrasTests {
     }
   }
 
-  @Test("Reactions are read, changed and taken back by members alone, over kill -9, and go with the message")
-  func reactions() async throws {
-    try await PhoneHall.with { hall in
-      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      let id = try await befriend(ada, "ada", bob, "bob")
+  @Test(
+    "Reactions are read, changed and taken back by members alone, over kill -9, and go with the message",
+    arguments: HallPlace.here)
+  func reactions(at place: HallPlace) async throws {
+    try await PhoneHall.with(at: place) { hall in
+      var (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
+      let id = try await befriend(ada, "ada", dan, "dan")
       let channel = "clique.reactions:\(id)"
       func react(_ phone: Phone, _ offset: Int, _ reaction: String) async throws {
         try await phone.call(
           "clique.react", #"{"conversation":"\#(id)","offset":\#(offset),"reaction":"\#(reaction)"}"#)
       }
-      try await bob.call("clique.send", #"{"conversation":"\#(id)","text":"two"}"#)
+      try await dan.call("clique.send", #"{"conversation":"\#(id)","text":"two"}"#)
       try await ada.subscribeMap(channel)
-      try await react(bob, 1, "👍")
-      #expect(await eventually { ada.map(channel)["1/bob"]?["reaction"].string == "👍" })
-      #expect(ada.entry(channel, "1/bob")["tags"].keys.allSatisfy { $0 == "key" }, "nothing tells of a block")
-      await #expect(throws: Phone.Fault.self) { try await react(bob, 9, "👍") }
-      try await react(bob, 1, "❤️")
+      try await react(dan, 1, "👍")
+      #expect(await eventually { ada.map(channel)["1/dan"]?["reaction"].string == "👍" })
+      #expect(ada.entry(channel, "1/dan")["tags"].keys.allSatisfy { $0 == "key" }, "nothing tells of a block")
+      await #expect(throws: Phone.Fault.self) { try await react(dan, 9, "👍") }
+      try await react(dan, 1, "❤️")
       try await react(ada, 2, "🎉")
-      #expect(await eventually { ada.map(channel)["1/bob"]?["reaction"].string == "❤️" })
+      #expect(await eventually { ada.map(channel)["1/dan"]?["reaction"].string == "❤️" })
       #expect(await eventually { ada.map(channel)["2/ada"]?["reaction"].string == "🎉" })
-      try await ada.call("clique.block", #"{"person":"bob"}"#)
+      try await ada.call("clique.block", #"{"person":"dan"}"#)
       #expect(await eventually { ada.unsubscribed(channel) != nil })
-      try await bob.subscribeMap(channel)
-      try await react(bob, 1, "👎")
-      try await react(bob, 2, "👎")
-      #expect(await eventually { bob.map(channel)["2/bob"]?["reaction"].string == "👎" })
+      try await dan.subscribeMap(channel)
+      try await react(dan, 1, "👎")
+      try await react(dan, 2, "👎")
+      #expect(await eventually { dan.map(channel)["2/dan"]?["reaction"].string == "👎" })
       await #expect(throws: Phone.Fault.self) { try await ada.subscribe(channel, ",\"type\":1,\"phase\":2") }
       try await hall.killAndRestart()
-      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      try await ada.call("clique.unblock", #"{"person":"bob"}"#)
-      for phone in [ada, bob] { try await phone.subscribeMap(channel) }
-      #expect(ada.map(channel).mapValues { $0["reaction"].string } == ["1/bob": "❤️", "2/ada": "🎉"])
-      #expect(bob.map(channel).mapValues { $0["reaction"].string } == ["1/bob": "👎", "2/ada": "🎉", "2/bob": "👎"])
-      #expect(ada.entry(channel, "1/bob")["tags"].keys.allSatisfy { $0 == "key" }, "nothing tells of a block")
+      (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
+      try await ada.call("clique.unblock", #"{"person":"dan"}"#)
+      for phone in [ada, dan] { try await phone.subscribeMap(channel) }
+      #expect(ada.map(channel).mapValues { $0["reaction"].string } == ["1/dan": "❤️", "2/ada": "🎉"])
+      #expect(dan.map(channel).mapValues { $0["reaction"].string } == ["1/dan": "👎", "2/ada": "🎉", "2/dan": "👎"])
+      #expect(ada.entry(channel, "1/dan")["tags"].keys.allSatisfy { $0 == "key" }, "nothing tells of a block")
       try await react(ada, 2, "")
-      #expect(await eventually { bob.map(channel)["2/ada"] == nil })
+      #expect(await eventually { dan.map(channel)["2/ada"] == nil })
       try await ada.ask(
         "\"rpc\":{\"method\":\"publication.delete\",\"data\":{\"channel\":\"clique.chat:\(id)\",\"offset\":1}}")
-      for phone in [ada, bob] { #expect(await eventually { phone.map(channel)["1/bob"] == nil }) }
+      for phone in [ada, dan] { #expect(await eventually { phone.map(channel)["1/dan"] == nil }) }
       await #expect(throws: Phone.Fault.self) {
         try await hall.phone(of: "eve").subscribe(channel, ",\"type\":1,\"phase\":2")
       }
     }
   }
 
-  @Test("The totals follow messages, what is read, mutings and requests, and begin with what was there")
-  func totals() async throws {
-    try await PhoneHall.with { hall in
-      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+  @Test(
+    "The totals follow messages, what is read, mutings and requests, and begin with what was there",
+    arguments: HallPlace.here)
+  func totals(at place: HallPlace) async throws {
+    try await PhoneHall.with(at: place) { hall in
+      var (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
       let eve = try await hall.phone(of: "eve")
-      let id = try await befriend(ada, "ada", bob, "bob")
-      try await ada.call("clique.send", #"{"to":"bob","text":"one"}"#)
-      let last = try await ada.call("clique.send", #"{"to":"bob","text":"two"}"#)["offset"].int
-      try await eve.call("clique.send", #"{"to":"bob","text":"a request"}"#)
+      let id = try await befriend(ada, "ada", dan, "dan")
+      try await ada.call("clique.send", #"{"to":"dan","text":"one"}"#)
+      let last = try await ada.call("clique.send", #"{"to":"dan","text":"two"}"#)["offset"].int
+      try await eve.call("clique.send", #"{"to":"dan","text":"a request"}"#)
       try await hall.killAndRestart()
-      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      try await bob.subscribeMap("clique.totals:bob")
+      (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
+      try await dan.subscribeMap("clique.totals:dan")
       func total() -> [Int?] {
-        let all = bob.map("clique.totals:bob")["all"]
+        let all = dan.map("clique.totals:dan")["all"]
         return ["conversations", "messages", "requests"].map { all?[$0].int }
       }
       #expect(await eventually { total() == [1, 2, 1] })
-      let answer = try await bob.call("clique.totals")
+      let answer = try await dan.call("clique.totals")
       #expect(answer["messages"].int == 2)
-      try await bob.call("clique.decline", #"{"person":"eve"}"#)
+      try await dan.call("clique.decline", #"{"person":"eve"}"#)
       #expect(await eventually { total() == [1, 2, 0] })
-      try await bob.call("clique.keep", #"{"conversation":"\#(id)","muted":true}"#)
+      try await dan.call("clique.keep", #"{"conversation":"\#(id)","muted":true}"#)
       #expect(await eventually { total() == [0, 0, 0] })
-      try await bob.call("clique.keep", #"{"conversation":"\#(id)","muted":false}"#)
+      try await dan.call("clique.keep", #"{"conversation":"\#(id)","muted":false}"#)
       #expect(await eventually { total() == [1, 2, 0] })
-      try await ada.call("clique.send", #"{"to":"bob","text":"three"}"#)
+      try await ada.call("clique.send", #"{"to":"dan","text":"three"}"#)
       #expect(await eventually { total() == [1, 3, 0] })
-      try await bob.call("clique.read", #"{"conversation":"\#(id)","offset":\#(try #require(last) + 1)}"#)
+      try await dan.call("clique.read", #"{"conversation":"\#(id)","offset":\#(try #require(last) + 1)}"#)
       #expect(await eventually { total() == [0, 0, 0] })
       await #expect(throws: Phone.Fault.self) {
-        try await ada.subscribe("clique.totals:bob", ",\"type\":1,\"phase\":2")
+        try await ada.subscribe("clique.totals:dan", ",\"type\":1,\"phase\":2")
       }
     }
   }

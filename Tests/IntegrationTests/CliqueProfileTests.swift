@@ -13,9 +13,11 @@ struct CliqueProfileTests {
     try await phone.call("clique.profile.set", #"{"name":"\#(name)"}"#)
   }
 
-  @Test("Through two gateways, a name is in sync for whoever may see it, and a block freezes it")
-  func twoGateways() async throws {
-    try await Deployment.with(.ipc) { deployment in
+  @Test(
+    "Through two gateways, a name is in sync for whoever may see it, and a block freezes it",
+    arguments: HallPlace.here)
+  func twoGateways(at place: HallPlace) async throws {
+    try await place.withGateways { deployment in
       func phone(_ user: String, at url: String) async throws -> Phone {
         let phone = try Phone(url)
         try await phone.connect(deployment.token(user))
@@ -23,61 +25,64 @@ struct CliqueProfileTests {
       }
       let ada = try await phone("ada", at: deployment.a)
       let tablet = try await phone("ada", at: deployment.b)
-      let (bob, eve) = (try await phone("bob", at: deployment.b), try await phone("eve", at: deployment.a))
+      let (dan, eve) = (try await phone("dan", at: deployment.b), try await phone("eve", at: deployment.a))
       try await set(ada, "Ada")
-      try await set(bob, "Bob")
+      try await set(dan, "Dan")
       try await tablet.subscribeMap("clique.profile:ada")
-      try await bob.subscribeMap("clique.people:bob")
+      try await dan.subscribeMap("clique.people:dan")
       try await eve.subscribeMap("clique.people:eve")
       #expect(tablet.map("clique.profile:ada")["profile"]?["name"].string == "Ada")
       await #expect(throws: Phone.Fault.self) {
-        try await eve.subscribe("clique.people:bob", ",\"type\":1,\"phase\":2")
+        try await eve.subscribe("clique.people:dan", ",\"type\":1,\"phase\":2")
       }
-      #expect(name(bob, "bob", "ada") == nil)
-      try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#)
-      #expect(await eventually { name(bob, "bob", "ada") == "Ada" })
-      try await bob.call("clique.accept", #"{"person":"ada"}"#)
+      #expect(name(dan, "dan", "ada") == nil)
+      try await ada.call("clique.send", #"{"to":"dan","text":"hello"}"#)
+      #expect(await eventually { name(dan, "dan", "ada") == "Ada" })
+      try await dan.call("clique.accept", #"{"person":"ada"}"#)
       try await tablet.subscribeMap("clique.people:ada")
-      #expect(await eventually { name(tablet, "ada", "bob") == "Bob" })
+      #expect(await eventually { name(tablet, "ada", "dan") == "Dan" })
       try await set(ada, "Ada L.")
-      #expect(await eventually { name(bob, "bob", "ada") == "Ada L." })
+      #expect(await eventually { name(dan, "dan", "ada") == "Ada L." })
       #expect(await eventually { tablet.map("clique.profile:ada")["profile"]?["name"].string == "Ada L." })
-      // Behind the block nothing changes for bob, and ada sees him no more.
-      try await ada.call("clique.block", #"{"person":"bob"}"#)
-      #expect(await eventually { name(tablet, "ada", "bob") == nil })
+      // Behind the block nothing changes for dan, and ada sees him no more.
+      try await ada.call("clique.block", #"{"person":"dan"}"#)
+      #expect(await eventually { name(tablet, "ada", "dan") == nil })
       try await set(ada, "Somebody else")
       try await tablet.subscribeMap("clique.blocked:ada")
-      #expect(tablet.map("clique.blocked:ada")["bob"]?["name"].string == "Bob")
-      let found = try await bob.call("clique.people", #"{"text":"ADA"}"#)["people"].array
+      let isBlocked = await eventually(within: place.patience) {
+        tablet.map("clique.blocked:ada")["dan"]?["name"].string == "Dan"
+      }
+      #expect(isBlocked)
+      let found = try await dan.call("clique.people", #"{"text":"ADA"}"#)["people"].array
       #expect(found.map { $0["user"].string } == ["ada"])
-      #expect(try await ada.call("clique.people", #"{"text":"bob"}"#)["people"].array.isEmpty)
-      try await ada.call("clique.unblock", #"{"person":"bob"}"#)
-      #expect(await eventually { name(tablet, "ada", "bob") == "Bob" })
-      let asked = try await bob.call("clique.profiles", #"{"people":["ada","eve"]}"#)["people"].array
+      #expect(try await ada.call("clique.people", #"{"text":"dan"}"#)["people"].array.isEmpty)
+      try await ada.call("clique.unblock", #"{"person":"dan"}"#)
+      #expect(await eventually { name(tablet, "ada", "dan") == "Dan" })
+      let asked = try await dan.call("clique.profiles", #"{"people":["ada","eve"]}"#)["people"].array
       #expect(asked.map { $0["name"].string } == ["Ada L."])
       try await set(ada, "Ada again")
-      #expect(await eventually { name(bob, "bob", "ada") == "Ada again" })
-      #expect(bob.publications("clique.people:bob").allSatisfy { $0["data"]["name"].string != "Somebody else" })
+      #expect(await eventually { name(dan, "dan", "ada") == "Ada again" })
+      #expect(dan.publications("clique.people:dan").allSatisfy { $0["data"]["name"].string != "Somebody else" })
       #expect(eve.map("clique.people:eve").isEmpty)
     }
   }
 
-  @Test("Profiles are there after kill -9, and are found by name")
-  func killed() async throws {
-    try await PhoneHall.with { hall in
-      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+  @Test("Profiles are there after kill -9, and are found by name", arguments: HallPlace.here)
+  func killed(at place: HallPlace) async throws {
+    try await PhoneHall.with(at: place) { hall in
+      var (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
       try await ada.call("clique.profile.set", #"{"name":"Ada Groß","fields":{"university":"TU"}}"#)
-      try await set(bob, "Bob")
-      for phone in [ada, bob] { try await phone.call("clique.enter", #"{"place":"park"}"#) }
+      try await set(dan, "Dan")
+      for phone in [ada, dan] { try await phone.call("clique.enter", #"{"place":"park"}"#) }
       try await hall.killAndRestart()
-      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      try await bob.subscribeMap("clique.people:bob")
-      #expect(await eventually { name(bob, "bob", "ada") == "Ada Groß" })
-      #expect(bob.map("clique.people:bob")["ada"]?["fields"]["university"].string == "TU")
-      let found = try await bob.call("clique.people", #"{"text":"gross"}"#)["people"].array
+      (ada, dan) = (try await hall.phone(of: "ada"), try await hall.phone(of: "dan"))
+      try await dan.subscribeMap("clique.people:dan")
+      #expect(await eventually { name(dan, "dan", "ada") == "Ada Groß" })
+      #expect(dan.map("clique.people:dan")["ada"]?["fields"]["university"].string == "TU")
+      let found = try await dan.call("clique.people", #"{"text":"gross"}"#)["people"].array
       #expect(found.map { $0["user"].string } == ["ada"])
       try await ada.call("clique.invisible", #"{"on":true}"#)
-      #expect(await eventually { name(bob, "bob", "ada") == nil })
+      #expect(await eventually { name(dan, "dan", "ada") == nil })
       await #expect(throws: Phone.Fault.self) {
         try await ada.call("clique.profile.set", #"{"fields":{"shoe":"42"}}"#)
       }

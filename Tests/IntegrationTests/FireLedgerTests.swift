@@ -53,6 +53,29 @@ struct FireLedgerTests {
     #expect(late.faults == ["1 came after 3"])
   }
 
+  @Test("An entry of a list that shows another message than the newest that its owner sees, or counts it, is found")
+  func entries() throws {
+    var ledger = Self.chat
+    func faults(_ entry: String, of user: String = "ann") throws -> Int {
+      ledger.faults(inEntry: try JSON(entry), of: user, at: 0).count
+    }
+    let right = #""state":"active","last":"three","from":"ann","#
+    #expect(try faults(#"{\#(right)"unread":0}"#) == 0 && faults(#"{\#(right)"unread":0}"#, of: "bob") == 0)
+    #expect(try faults(#"{\#(right)"unread":1}"#) == 1)
+    #expect(try faults(#"{"state":"active","last":"better","from":"ann","unread":0}"#) == 1)
+    #expect(try faults(#"{"state":"ended","last":"three","from":"ann","unread":0}"#) == 1)
+    #expect(ledger.faults(inEntry: nil, of: "ann", at: 0) == ["ann's list says nothing"])
+    ledger.remove(3)
+    #expect(try faults(#"{\#(right)"unread":0}"#) == 1)
+    let (better, two) = (#""last":"better","from":"ann""#, #""last":"two","from":"bob""#)
+    #expect(try faults(#"{"state":"active",\#(better),"unread":0}"#) == 0, "the other is hidden")
+    #expect(try faults(#"{"state":"active",\#(two),"unread":0}"#) == 1)
+    #expect(try faults(#"{"state":"active",\#(two),"unread":0}"#, of: "bob") == 0)
+    ledger.expire(1, at: 100)
+    #expect(try faults(#"{"state":"active","expires":100,"from":"ann","unread":0}"#) == 0)
+    #expect(try faults(#"{"state":"active",\#(better),"unread":0}"#) == 1, "its text stands in the chat alone")
+  }
+
   @Test("What was removed or has disappeared is to be gone, with its picture and its reactions")
   func gone() throws {
     var ledger = Self.chat

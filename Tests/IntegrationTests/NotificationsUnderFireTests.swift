@@ -22,7 +22,8 @@ struct NotificationsUnderFireTests {
       try await place.with(settings) { deployment in
         let couples = (0..<4).map { number in
           { @Sendable (watch: FireWatch, random: SeededGenerator) async throws -> [String] in
-            let couple = NotifiedCouple("n\(number)", deployment, watch, random, receiver)
+            let couple = NotifiedCouple(
+              "n\(number)", deployment, watch, random, receiver, isShared: place.partitions > 1)
             try await couple.begin()
             while !watch.isOver { try await couple.step() }
             try await couple.end()

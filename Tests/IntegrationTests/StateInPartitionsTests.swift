@@ -183,22 +183,12 @@ struct StateInPartitionsTests {
         }
       }
       let outcomes = try await Fire.burn("State in partitions under fire", Fire.rounds(usually: 2), pairs) {
-        round, random in
-        guard round % 2 == 0 else {
-          return try await machines.killOwner(of: .random(in: 0..<machines.partitions, using: &random))
-        }
-        let name = Bool.random(using: &random) ? "one" : "two"
-        await (try machines.machine(name)).kill()
-        for partition in 0..<machines.partitions { _ = try await machines.owner(of: partition) }
-        try await machines.start(name)
+        try await machines.strike($0, &$1)
       }
       let faults = outcomes.flatMap(\.faults)
       #expect(faults.isEmpty, "\(faults.prefix(10))")
       #expect(outcomes.contains { $0.found > 0 }, "no picture was looked at in time")
-      for schema in (0..<machines.partitions).map(machines.schema) {
-        let isHeard = try await eventually { try machines.ask("SELECT count(*)::text FROM \(schema).outbox") == ["0"] }
-        #expect(isHeard, "something is still on its way out of \(schema)")
-      }
+      try await machines.expectHeard()
     }
   }
 
@@ -228,25 +218,9 @@ struct StateInPartitionsTests {
       try await own.phone.call("state.settings", #"{"limit":\#(Self.limit)}"#)
       let (unsent, kept) = (try own.upload(), try others[0].upload())
       // Who is blocked has what was revealed before.
-      try export(machines, user, revealed + unsent)
-
-      for partition in 0..<machines.partitions {
-        #expect(try !machines.tables(of: partition, holding: marker).isEmpty, "partition \(partition)")
-      }
-      #expect(try machines.call("user_delete", #"{"user":"\#(user)"}"#)["state"].string == "waiting")
-      let isDone = try await eventually {
-        try machines.call("user_delete_status", #"{"user":"\#(user)"}"#)["state"].string == "done"
-      }
-      try #require(isDone)
-      for partition in 0..<machines.partitions {
-        var left: [String] = []
-        // What one partition says to another names the user until it was heard.
-        let isClean = try await eventually {
-          left = try machines.tables(of: partition, holding: marker)
-          return left.isEmpty
-        }
-        #expect(isClean, "partition \(partition): \(left)")
-      }
+      let pictures = Dictionary(uniqueKeysWithValues: (revealed + unsent).map { ($0.id, $0.bytes) })
+      try machines.expect(pictures: pictures, in: machines.export(of: user))
+      try await machines.expectDeleted(user, holding: marker)
       for other in others {
         #expect(await eventually { other.thread(user).isNull }, "\(other.user): \(other.thread(user))")
         #expect(try other.found(mine) == mine.map { _ in false }, "\(other.user)")
@@ -258,24 +232,6 @@ struct StateInPartitionsTests {
       }
       #expect(areGone, "\(files)")
     }
-  }
-
-  /// An export holds these pictures, byte by byte, and no others.
-  private func export(_ machines: Machines, _ user: String, _ pictures: [PictureClient.Picture]) throws {
-    var found: [String: [UInt8]] = [:]
-    var cursor: String?
-    repeat {
-      let page = try machines.call("user_export", #"{"user":"\#(user)","cursor":\#(JSON.quoted(cursor ?? ""))}"#)
-      for item in page["items"].array where !item["picture"].isNull {
-        let id = try #require(item["picture"]["id"].string)
-        let part = try #require(item["picture"]["b64data"].string.flatMap { Data(base64Encoded: $0) })
-        found[id, default: []] += Array(part)
-      }
-      cursor = page["cursor"].string
-    } while cursor != nil
-    #expect(Set(found.keys) == Set(pictures.map(\.id)))
-    let others = pictures.filter { found[$0.id] != $0.bytes }.map(\.id)
-    #expect(others == [], "they have other bytes")
   }
 
   // MARK: What is refused

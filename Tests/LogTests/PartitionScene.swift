@@ -50,8 +50,8 @@ final class PartitionScene {
   let names: [ChannelName]
   let options: PostgresStore.Options
   var partitions = 1
-  /// Whether the log is shared out with State shared.
-  var sharesState = false
+  /// The apps that are shared where the log is shared out.
+  var sharedApps: Set<String> = []
 
   init() throws {
     names = try (0..<240).map { number in
@@ -106,17 +106,27 @@ final class PartitionScene {
   func sharing(_ count: Int, webhooks: Set<String>? = nil) -> @Sendable () throws -> ClusterPartitioning.Outcome {
     var options = options
     options.owner = "sharing"
-    options.sharesState = sharesState
-    var namespaces = Self.namespaces.namespaces
-    if sharesState {
-      var threads = ChannelOptions()
-      (threads.app, threads.isShared) = ("state", true)
-      namespaces["state.threads"] = threads
-    }
-    return { [options, namespaces] in
-      let partitioning = Partitioning(count: count, namespaces: NamespaceTable(namespaces: namespaces))
+    options.sharedApps = sharedApps
+    return { [options, namespaces = namespacesOfApps] in
+      let partitioning = Partitioning(count: count, namespaces: namespaces)
       return try ClusterPartitioning.perform(options, to: count, webhooks: webhooks) { partitioning.partition(of: $0) }
     }
+  }
+
+  /// With those of apps that are shared; of another app's channels the names are enough.
+  var namespacesOfApps: NamespaceTable {
+    var namespaces = Self.namespaces.namespaces
+    func add(_ name: String, _ sharing: ChannelOptions.Sharing, of app: String) {
+      guard sharedApps.contains(app) else { return }
+      var options = ChannelOptions()
+      (options.app, options.sharing) = (AppName(app), sharing)
+      namespaces[name] = options
+    }
+    add("state.threads", .user, of: "state")
+    add("clique.chat", .conversation, of: "clique")
+    add("clique.list", .user, of: "clique")
+    add("clique.blocked", .home, of: "clique")
+    return NamespaceTable(namespaces: namespaces)
   }
 
   @discardableResult

@@ -167,47 +167,87 @@ struct PartitioningRefusalTests {
     #expect(throws: Fault.doubled(channel: name.string, partitions: [0, 1])) { try scene.sharing(2)() }
   }
 
-  // MARK: State
+  // MARK: Apps
 
-  @Test("Where State is shared and has records, neither the number of partitions nor that it is shared can be changed")
-  func sharedState() throws {
+  @Test(
+    "Where an app is shared and has records, neither the number of partitions nor that it is shared can be changed",
+    arguments: ["state", "clique"])
+  func sharedApp(_ app: String) throws {
     let scene = try scene(2)
-    scene.sharesState = true
+    scene.sharedApps = [app]
     func marks() throws -> Int64 {
-      try scene.query("SELECT count(*) FROM \(scene.schema(1)).channels WHERE name = 'state.marks:all'").int(0, 0)
+      try scene.query(
+        "SELECT count(*) FROM \(scene.schema(1)).channels WHERE name = $1", [.bytes(Array("\(app).marks:all".utf8))]
+      ).int(0, 0)
     }
-    try scene.write("state.marks:all", in: 1)
+    try scene.write("\(app).marks:all", in: 1)
     try scene.share(3)
     #expect(try marks() == 1, "each partition has its own")
-    let fault = Fault.sharedState(partitions: 3)
+    let fault = Fault.sharedApp(app, partitions: 3)
     try scene.query(
-      "INSERT INTO \(scene.schema(2)).outbox (channel, data, options, app) VALUES ('', '', '{}', 'state')")
+      "INSERT INTO \(scene.schema(2)).outbox (channel, data, options, app) VALUES ('', '', '{}', $1)", [.text(app)])
     try expect(fault, of: scene, to: 2)
-    try scene.query("DELETE FROM \(scene.schema(2)).outbox")
+    try scene.share(3)
+    let waiting = try scene.query("DELETE FROM \(scene.schema(2)).outbox WHERE app = $1 RETURNING app", [.text(app)])
+    #expect(waiting.count == 1, "what is on its way to the app stays where it is")
     try scene.share(2)
     try scene.share(3)
-    for partition in [0, 1] { try scene.write("state.records:all", in: partition, entries: ["t": "{}"]) }
+    for partition in [0, 1] { try scene.write("\(app).records:all", in: partition, entries: ["t": "{}"]) }
     for count in [1, 2, 4] { try expect(fault, of: scene, to: count) }
     #expect("\(fault)".contains("leave the log shared in 3"))
+    #expect("\(fault)".hasPrefix(app == "state" ? "State has" : "Clique has"))
+    #expect("\(fault)".hasSuffix("set \(app).partitioned to what it was"))
     try scene.share(3)
-    #expect(try scene.entries(of: "state.records:all", in: 1) == ["t": 1] && marks() == 1)
-    scene.sharesState = false
+    #expect(try scene.entries(of: "\(app).records:all", in: 1) == ["t": 1] && marks() == 1)
+    // That the other one is shared, too, changes nothing.
+    scene.sharedApps = ["state", "clique"]
+    try scene.share(3)
+    scene.sharedApps.remove(app)
     for count in [2, 3] { try expect(fault, of: scene, to: count) }
   }
 
-  @Test("State that has records at home is not shared any more, and one that has none is")
-  func sharingState() throws {
+  /// A channel of a shared app that is not at home in two partitions.
+  private func displaced(_ namespace: String, _ scene: PartitionScene) throws -> String {
+    try #require(
+      (0..<100).map { "\(namespace):p\($0)" }.first { name in
+        (try? ChannelName(name)).map { Partitioning(count: 2, namespaces: scene.namespacesOfApps).partition(of: $0) }
+          == 1
+      })
+  }
+
+  @Test(
+    "An app that has records at home is not shared any more, and one that has none is",
+    arguments: [("state", ["state.threads"]), ("clique", ["clique.chat", "clique.list"])])
+  func sharingApp(_ app: String, _ namespaces: [String]) throws {
     let scene = try scene(2)
-    let partitioning = Partitioning(count: 2, namespaces: NamespaceTable())
-    let user = try #require((0..<100).map { "u\($0)" }.first { partitioning.place(ofUser: $0) == 1 })
-    try scene.write("state.threads:\(user)", in: 0, entries: ["x": "{}"])
-    try scene.write("state.records:all", in: 0, entries: ["t": "{}"])
+    scene.sharedApps = [app]
+    let names = try namespaces.map { try displaced($0, scene) }
+    scene.sharedApps = []
+    for name in names { try scene.write(name, in: 0, entries: ["x": "{}"]) }
+    try scene.write("\(app).records:all", in: 0, entries: ["t": "{}"])
     try scene.share(2)
-    scene.sharesState = true
-    for count in [2, 3] { try expect(.sharedState(partitions: 2), of: scene, to: count) }
+    scene.sharedApps = [app]
+    for count in [2, 3] { try expect(.sharedApp(app, partitions: 2), of: scene, to: count) }
     try scene.query("DELETE FROM \(scene.schema(0)).entries WHERE key = 't'")
     try scene.share(2)
-    #expect(try scene.entries(of: "state.threads:\(user)", in: 1) == ["x": 1])
+    for name in names { #expect(try scene.entries(of: name, in: 1) == ["x": 1], "\(name)") }
+  }
+
+  @Test("Of Clique groups and what is of many people stay at home, and what follows a conversation goes with it")
+  func cliquePlaces() throws {
+    let scene = try scene(2)
+    scene.sharedApps = ["clique"]
+    let chat = try displaced("clique.chat", scene)
+    let user = try displaced("clique.list", scene).dropFirst("clique.list:".count)
+    scene.sharedApps = []
+    let group = "clique.chat:g" + chat.dropFirst("clique.chat:p".count)
+    let (moving, staying) = ([chat, "receipts:\(chat)"], [group, "receipts:\(group)", "clique.blocked:\(user)"])
+    // A receipt is where its channel is, in whichever partition its own name would be.
+    for name in moving + staying { try scene.write(name, in: 0, entries: ["x": "{}"]) }
+    scene.sharedApps = ["clique"]
+    #expect(try scene.share(2).movedChannels == moving.count)
+    for name in moving { #expect(try scene.entries(of: name, in: 1) == ["x": 1], "\(name)") }
+    for name in staying { #expect(try scene.entries(of: name, in: 0) == ["x": 1], "\(name)") }
   }
 
   // MARK: The server's own channels

@@ -63,6 +63,15 @@ struct PostgresSharingTests {
       try subject.completions.wait(for: 1)
     }
     #expect(try home.rows("\(home.schema).publications") == 1 && home.rows("\(home.schema)_p1.publications") == 1)
+    // Who reads beside a partition's broker reads that partition.
+    for subject in [home, other] {
+      let scan = try PostgresStore.scan(subject.options)
+      let (found, position) = (
+        try scan.channel(name, at: 1), try subject.store.open(name, durability: .durable).position
+      )
+      #expect(found?.epoch == position.epoch && found?.top == 1)
+      try scan.close()
+    }
     other.store.close()
     let again = try partition(1, of: 2, in: home.schema)
     #expect(again.store.term == 2 && home.store.term == 1)

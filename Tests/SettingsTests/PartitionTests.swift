@@ -5,6 +5,9 @@ import Testing
 @Suite("Settings of partitions")
 struct PartitionTests {
   private static let postgres = #""log": {"engine": "postgres", "postgres": {"connection": "host=x"}}"#
+  /// A log whose brokers take nothing out of outboxes.
+  private static let silent =
+    #""log": {"engine": "postgres", "postgres": {"connection": "host=x", "outbox_interval": "0s"}}"#
 
   private func settings(_ partitions: Int, _ more: String = "", engine: String = postgres) throws -> Settings {
     try load(#"{"cluster": {"partitions": \#(partitions)}, \#(engine)\#(more)}"#)
@@ -104,30 +107,47 @@ struct PartitionTests {
     #expect(try settings(4, #", "admin": {"port": 65532, "enabled": false}"#).brokerOfPartition(3).admin.port == 65532)
   }
 
-  @Test("State is shared among two partitions or more, whose brokers have one master key; gateways need none")
-  func sharedState() throws {
-    let shared = #", "state": {"partitioned": true}"#
+  @Test(
+    "An app is shared among two partitions or more, whose brokers have one master key; gateways need none",
+    arguments: ["state", "clique"])
+  func sharedApp(_ app: String) throws {
+    let shared = #", "\#(app)": {"partitioned": true}"#
     let keys = #", "keys": {"master_file": "/k"}"#
-    #expect(try settings(2, shared + keys).sharesState && !settings(2, keys).sharesState)
-    #expect(try settings(2, shared + keys).brokerOfPartition(1).sharesState)
-    let alone = problems(#"{"state": {"partitioned": true}}"#)
+    func isShared(_ settings: Settings) -> Bool {
+      #expect(settings.sharesApps == (settings.sharesState || settings.sharesClique))
+      return app == "state" ? settings.sharesState : settings.sharesClique
+    }
+    let all = try settings(2, shared + keys)
+    #expect(isShared(all) && !(all.sharesState && all.sharesClique), "and the other app is not")
+    #expect(isShared(try all.brokerOfPartition(1)))
+    #expect(!isShared(try settings(2, keys)))
+    let alone = problems(#"{"\#(app)": {"partitioned": true}}"#)
     #expect(
-      alone.count == 1 && alone[0].hasPrefix("f.json:1: state.partitioned: is true, but cluster.partitions is 1"),
+      alone.count == 1 && alone[0].hasPrefix("f.json:1: \(app).partitioned: is true, but cluster.partitions is 1"),
       "\(alone)")
     let keyless = refusal(try settings(2, shared))
-    #expect(keyless.contains("f.json:1: state.partitioned: is true, but keys.master_file is not set"), "\(keyless)")
-    let unheard = refusal(
-      try settings(
-        2, shared + keys,
-        engine: #""log": {"engine": "postgres", "postgres": {"connection": "host=x", "outbox_interval": "0s"}}"#))
-    #expect(unheard.contains("log.postgres.outbox_interval: is 0s, but state.partitioned is true"), "\(unheard)")
+    #expect(keyless.contains("f.json:1: \(app).partitioned: is true, but keys.master_file is not set"), "\(keyless)")
+    let unheard = refusal(try settings(2, shared + keys, engine: Self.silent))
+    #expect(unheard.contains("log.postgres.outbox_interval: is 0s, but \(app).partitioned is true"), "\(unheard)")
     let file = refusal(try settings(2, shared, engine: #""log": {"engine": "sqlite"}"#))
     #expect(file.contains("cluster.partitions: is 2, but log.engine is sqlite"), "\(file)")
-    // Without State there is nothing to share.
-    let off = #""state": {"partitioned": true, "enabled": false}"#
+    // Without the app there is nothing to share.
+    let off = #""\#(app)": {"partitioned": true, "enabled": false}"#
     #expect(problems("{\(off)}") == ["accepted"])
     let without = try settings(2, ", " + off)
-    #expect(!without.sharesState && refusal(without).isEmpty)
+    #expect(!without.sharesApps && refusal(without).isEmpty)
+  }
+
+  @Test("Where both apps are shared, each is told what it lacks")
+  func sharedApps() throws {
+    let both = #", "state": {"partitioned": true}, "clique": {"partitioned": true}"#
+    let settings = try settings(2, both)
+    #expect(settings.sharesState && settings.sharesClique && settings.sharesApps)
+    let keyless = refusal(settings)
+    for app in ["state", "clique"] { #expect(keyless.contains("\(app).partitioned: is true"), "\(keyless)") }
+    let alone = problems("{" + both.dropFirst(2) + "}")
+    #expect(alone.count == 2, "\(alone)")
+    #expect(alone.contains { $0.contains("share State among") } && alone.contains { $0.contains("share Clique among") })
   }
 
   // MARK: A partition's own

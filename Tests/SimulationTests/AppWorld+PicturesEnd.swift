@@ -76,6 +76,7 @@ extension AppWorld {
   private func judgeUse(_ picture: Clique.Picture) {
     switch picture.use {
     case .unsent: break
+    case .lent: fail("\(picture.id) is lent, and there is no other partition")
     case .message(let conversation, let offset):
       // What is over goes by a decision of its own, and its picture by another.
       if picture.ends ?? .max <= wall { return }
@@ -164,7 +165,7 @@ extension AppWorld {
     guard let picture = record(id), !picture.isBarred, picture.isWhole else { return false }
     let isOwn = picture.owner == user
     switch picture.use {
-    case .unsent:
+    case .unsent, .lent:
       if !isOwn { return false }
       return picture.due ?? .min > wall + 1000 ? true : nil
     case .message(let conversation, let offset):

@@ -9,7 +9,7 @@ import Testing
 @testable import Vault
 
 /// Home's table as a broker of another partition sees it.
-private final class Visitor: KeyBoxes {
+final class Visitor: KeyBoxes {
   private struct State {
     var fault: VaultFault?
     var readings = 0

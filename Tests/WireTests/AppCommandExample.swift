@@ -103,6 +103,31 @@ enum AppCommandExample {
     return .send(send)
   }()
 
+  static let ofClique: [CliqueCommand] = [
+    .lend(.init(conversation: pair, picture: front, attempt: .max)),
+    .giveBack(.init(conversation: group, picture: "", attempt: 0)),
+    .reads(.init(conversation: pair, offset: .max, picture: rear)), .evidence(report()),
+    .report(report(with: Array(#"{"messages":[]}"#.utf8))), sendOfLentPicture,
+  ]
+
+  private static func report(with evidence: [UInt8] = []) -> CliqueCommand.Report {
+    let data = Array(#"{"person":"bob","conversation":"\#(pair)","offset":7,"reason":"threat","text":"this"}"#.utf8)
+    guard case .clique(.report(var report)) = try? AppCommand("clique.report", data, by: "ann") else {
+      preconditionFailure("it is a report")
+    }
+    report.evidence = evidence
+    return report
+  }
+
+  private static let sendOfLentPicture: CliqueCommand = {
+    let data = Array(#"{"to":"bob","picture":{"id":"\#(front)"}}"#.utf8)
+    guard case .clique(.send(var send)) = try? AppCommand("clique.send", data, by: "ann") else {
+      preconditionFailure("it is a send")
+    }
+    send.lent = Array(#"{"picture":{}}"#.utf8)
+    return .send(send)
+  }()
+
   static let pictures: [PictureCommand] = [
     .add(.init(id: front, type: "image/png", bytes: .max, width: 1, height: .max, key: [1], upload: [2, 3])),
     .add(.init(id: "", type: nil, bytes: -1, width: -1, key: [], upload: nil)),
@@ -115,5 +140,6 @@ enum AppCommandExample {
         preconditionFailure("\(method) \(data) is a command")
       }
       return command
-    } + gateways.map(AppCommand.state) + pictures.map { AppCommand.clique(.picture($0)) }
+    } + gateways.map(AppCommand.state) + ofClique.map(AppCommand.clique)
+    + pictures.map { AppCommand.clique(.picture($0)) }
 }

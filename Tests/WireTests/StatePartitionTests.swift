@@ -6,7 +6,7 @@ import Testing
 struct StatePartitionTests {
   private static func partitioning(isShared: Bool) -> Partitioning {
     var threads = ChannelOptions()
-    (threads.app, threads.isShared) = ("state", isShared)
+    (threads.app, threads.sharing) = ("state", isShared ? .user : .home)
     return Partitioning(count: 4, namespaces: NamespaceTable(namespaces: ["state.threads": threads]))
   }
 

@@ -13,6 +13,7 @@ extension Clique {
       return AppAdmission()
     case "clique.chat", "clique.reactions", "clique.receipts", "clique.typing":
       guard CliqueCommand.isConversation(rest) else { throw Self.notAdmitted }
+      if elsewhere(ofConversation: rest) != nil { throw Self.misplaced }
       let isChat = namespace == "clique.chat"
       // Reactions are read by whoever reads the messages.
       let isRead = isChat || namespace == "clique.reactions"

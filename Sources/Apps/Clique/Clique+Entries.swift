@@ -6,6 +6,8 @@ extension Clique {
   ) throws(ClientError) -> AppEntry? {
     let (namespace, rest) = Self.parts(of: channel)
     switch namespace {
+    case "clique.list" where elsewhere(ofConversation: key) != nil: return try viewedEntry(rest, key, view)
+    case "clique.drafts" where elsewhere(ofConversation: key) != nil: return try viewedDraft(rest, key, view)
     case "clique.list":
       return Self.isGroup(key) ? try groupEntry(rest, key, view) : try pairEntry(rest, key, view)
     case "clique.blocked": return try blockedEntry(rest, key, view)

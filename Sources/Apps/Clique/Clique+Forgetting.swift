@@ -25,6 +25,7 @@ extension Clique {
     case "picture": try forgetPicture(users, key, draft)
     case "pictures": try forgetPictures(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
+    case "view", "crossed-view", "news", "badge", "told": try forgetOfElsewhere(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }
       draft.erase(key)
@@ -51,6 +52,7 @@ extension Clique {
     let sides = PairState.Side.allCases.filter { !stored.user($0).isEmpty && users.contains(stored.user($0)) }
     if sides.isEmpty { return }
     let id = String(key.dropFirst("pair/".count))
+    if elsewhere(ofConversation: id) != nil { return try forgetBond(users, stored, id: id, draft) }
     var pair = stored.advanced(to: draft.now)
     for side in sides {
       if !pair.state.isBlocked(by: side.other) { try thaw(&pair, side.other, draft) }

@@ -17,6 +17,7 @@ extension Clique {
     if try view.record(Known.self, key) != nil { return decision }
     var decision = decision
     decision.effects.append(.write(key: key, Known()))
+    for place in places?.others ?? [] { decision.effects.append(try relay(.known(key), to: place, view)) }
     return decision
   }
 

@@ -28,18 +28,21 @@ extension Clique {
 
   // MARK: What is told
 
+  /// Whether what is decided here is told here: devices are known at home.
+  var notifiesHere: Bool { rules.notifies && isHome }
+
   /// Adds the notice of something that happened in a conversation, where people are notified at all.
   func notify(_ user: String, _ topic: String, in id: String, _ draft: CliqueDraft) {
-    if rules.notifies { draft.add(.notify(AppNotice(topic: topic, subject: Self.subject(of: id), users: [user]))) }
+    if notifiesHere { draft.add(.notify(AppNotice(topic: topic, subject: Self.subject(of: id), users: [user]))) }
   }
 
   /// Adds that there may be less to tell a user of a conversation than there was.
   func acknowledge(_ user: String, in id: String, _ draft: CliqueDraft) {
-    if rules.notifies, !user.isEmpty { draft.add(.acknowledge(user: user, subject: Self.subject(of: id))) }
+    if notifiesHere, !user.isEmpty { draft.add(.acknowledge(user: user, subject: Self.subject(of: id))) }
   }
 
   func acknowledged(_ users: [String], in id: String) -> [AppEffect] {
-    guard rules.notifies else { return [] }
+    guard notifiesHere else { return [] }
     let subject = Self.subject(of: id)
     return users.filter { !$0.isEmpty }.map { .acknowledge(user: $0, subject: subject) }
   }
@@ -50,7 +53,7 @@ extension Clique {
   func notices(
     of message: CliqueMessage, in pair: Pair, by side: PairState.Side, id: String, isSeen: Bool = true
   ) -> [AppEffect] {
-    guard rules.notifies else { return [] }
+    guard notifiesHere else { return [] }
     let (subject, other) = (Self.subject(of: id), pair.user(side.other))
     let read = AppEffect.acknowledge(user: pair.user(side), subject: subject)
     if !isSeen || other.isEmpty || pair[mark: side.other].isMuted { return [read] }
@@ -65,7 +68,7 @@ extension Clique {
   func notices(
     of message: CliqueMessage, in group: Group, by user: String, hiddenFrom hidden: [String], id: String
   ) -> [AppEffect] {
-    guard rules.notifies else { return [] }
+    guard notifiesHere else { return [] }
     let (subject, mentions) = (Self.subject(of: id), message.extras?.mentions ?? [])
     var (mentioned, others): ([String], [String]) = ([], [])
     for member in group.members where !member.absent && !member.mark.isMuted {
@@ -102,24 +105,60 @@ extension Clique {
     if !rules.notifies || pair.waiting == stored.waiting { return AppDecision() }
     var noted = stored
     noted.waiting = pair.waiting
-    return AppDecision([.write(key: Key.pair(id), noted)] + acknowledged([user], in: id))
+    // Elsewhere than at home, home is told when the list's entry is worked out again (``follows(_:of:isAwaited:_:)``).
+    let hint = notifiesHere ? acknowledged([user], in: id) : [.refresh(try Channels.list(user), key: id, .soon)]
+    return AppDecision([.write(key: Key.pair(id), noted)] + hint)
   }
 
   // MARK: What there is to tell
 
+  /// What a person is to be told of a conversation, before names are put to it: these, and the number on the app's icon,
+  /// home alone knows.
+  struct News: Codable, Sendable, Equatable {
+    var topic: String
+    var unacknowledged: Int
+    var unseen: Int
+    var since: Int64
+    /// The user of whom it comes.
+    var from: String
+    var text: String?
+    /// Of the newest message; nil: the chat cannot be opened.
+    var offset: UInt64?
+    var hasPicture = false
+    var unseenSince: Int64?
+    /// Nothing of it is told: the conversation is muted, or archived. Home keeps it to know what is new later.
+    var isSilent = false
+  }
+
   public func notification(
     about subject: String, for user: String, _ view: any AppView
   ) throws(ClientError) -> AppNotification? {
-    guard subject.utf8.starts(with: Self.chatPrefix.description.utf8) else { return nil }
-    let id = String(decoding: subject.utf8.dropFirst(Self.chatPrefix.utf8CodeUnitCount), as: UTF8.self)
-    guard CliqueCommand.isConversation(id) else { return nil }
-    return Self.isGroup(id)
-      ? try notification(ofGroup: id, for: user, view) : try notification(ofPair: id, for: user, view)
+    guard let id = Self.conversation(ofSubject: subject) else { return nil }
+    let news =
+      elsewhere(ofConversation: id) == nil
+      ? try news(of: id, for: user, view)
+      : try view.record(CliqueHeldNews.self, CliqueHeldNews.key(of: user, in: id))?.news
+    guard let news, !news.isSilent else { return nil }
+    var data = ["conversation": id]
+    if let offset = news.offset { data = Self.data(id, offset: offset, hasPicture: news.hasPicture) }
+    return AppNotification(
+      topic: news.topic, unacknowledged: news.unacknowledged, unseen: news.unseen, since: news.since,
+      badge: try badge(of: user, view), sender: try shownName(of: news.from, to: user, view) ?? news.from,
+      text: news.text, data: data, unseenSince: news.unseenSince)
   }
 
-  private func notification(
-    ofPair id: String, for user: String, _ view: any AppView
-  ) throws(ClientError) -> AppNotification? {
+  private static func conversation(ofSubject subject: String) -> String? {
+    guard subject.utf8.starts(with: chatPrefix.description.utf8) else { return nil }
+    let id = String(decoding: subject.utf8.dropFirst(chatPrefix.utf8CodeUnitCount), as: UTF8.self)
+    return CliqueCommand.isConversation(id) ? id : nil
+  }
+
+  /// - Parameter id: of a conversation of this partition.
+  func news(of id: String, for user: String, _ view: any AppView) throws(ClientError) -> News? {
+    Self.isGroup(id) ? try news(ofGroup: id, for: user, view) : try news(ofPair: id, for: user, view)
+  }
+
+  private func news(ofPair id: String, for user: String, _ view: any AppView) throws(ClientError) -> News? {
     guard let pair = try view.record(Pair.self, Key.pair(id))?.advanced(to: view.now), let side = pair.side(of: user)
     else { return nil }
     let (mark, other) = (pair[mark: side], pair.user(side.other))
@@ -129,46 +168,38 @@ extension Clique {
       let messages = pair.waiting(for: side)
       let unheard = messages.filter { $0.hasArrived == nil }
       guard let first = messages.first else { return nil }
-      return AppNotification(
+      return News(
         topic: Topic.request, unacknowledged: unheard.count, unseen: messages.count { $0.isRead == nil },
-        since: unheard.first?.time ?? first.time, badge: try badge(of: user, view),
-        sender: try shownName(of: other, to: user, view) ?? other, data: ["conversation": id],
-        unseenSince: messages.first { $0.isRead == nil }?.time)
+        since: unheard.first?.time ?? first.time, from: other, unseenSince: messages.first { $0.isRead == nil }?.time)
     case .active:
       let unseen = try unseen(in: id, by: user, mark, since: nil, view)
-      if unseen.count > 0 { return try notification(of: unseen, Topic.message, in: id, mark, for: user, view) }
+      if unseen.count > 0 { return news(of: unseen, Topic.message, mark) }
       // The request of this one was accepted, and its messages are the newest in the chat: they have not come back to
       // any device yet.
       guard let opened = mark.last, opened.from.hasSameBytes(as: user), opened.offset > mark.unreadFrom,
-        unseen.last?.offset == opened.offset, !mark.isMuted, !other.isEmpty
+        unseen.last?.offset == opened.offset, !other.isEmpty
       else { return nil }
-      return AppNotification(
+      return News(
         topic: Topic.accepted, unacknowledged: opened.offset > mark.delivered ? 1 : 0, unseen: 1,
-        since: pair.openedAt, badge: try badge(of: user, view),
-        sender: try shownName(of: other, to: user, view) ?? other, data: Self.data(id, offset: opened.offset))
+        since: pair.openedAt, from: other, offset: opened.offset, isSilent: mark.isMuted)
     }
   }
 
-  private func notification(
-    ofGroup id: String, for user: String, _ view: any AppView
-  ) throws(ClientError) -> AppNotification? {
+  private func news(ofGroup id: String, for user: String, _ view: any AppView) throws(ClientError) -> News? {
     guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user) else { return nil }
     let mark = group.members[index].mark
     let unseen = try unseen(in: id, by: user, mark, since: term(of: user, in: group, id, view), view)
-    return unseen.count == 0 ? nil : try notification(of: unseen, Topic.group, in: id, mark, for: user, view)
+    return unseen.count == 0 ? nil : news(of: unseen, Topic.group, mark)
   }
 
-  private func notification(
-    of unseen: Unseen, _ topic: String, in id: String, _ mark: Mark, for user: String, _ view: any AppView
-  ) throws(ClientError) -> AppNotification? {
-    guard let newest = unseen.last, !mark.isSilent(newest: newest.offset) else { return nil }
+  private func news(of unseen: Unseen, _ topic: String, _ mark: Mark) -> News? {
+    guard let newest = unseen.last else { return nil }
     let shown = preview(of: newest)
-    return AppNotification(
+    return News(
       topic: unseen.isMentioned ? Topic.mention : topic, unacknowledged: unseen.unacknowledged, unseen: unseen.count,
-      since: unseen.since, badge: try badge(of: user, view),
-      sender: try shownName(of: shown.from, to: user, view) ?? shown.from,
-      text: shown.expires == nil ? shown.text : nil,
-      data: Self.data(id, offset: newest.offset, hasPicture: shown.hasPicture ?? false), unseenSince: unseen.oldest)
+      since: unseen.since, from: shown.from, text: shown.expires == nil ? shown.text : nil, offset: newest.offset,
+      hasPicture: shown.hasPicture ?? false, unseenSince: unseen.oldest,
+      isSilent: mark.isSilent(newest: newest.offset))
   }
 
   private static func data(_ id: String, offset: UInt64, hasPicture: Bool = false) -> [String: String] {
@@ -179,6 +210,7 @@ extension Clique {
 
   /// What waits for the user in all conversations, as ``Totals`` count it.
   private func badge(of user: String, _ view: any AppView) throws(ClientError) -> Int {
+    if places != nil { return try view.record(CliqueBadge.self, CliqueBadge.key(of: user))?.count ?? 0 }
     let totals = try totals(of: user, view)
     return totals.messages + totals.requests
   }

@@ -121,6 +121,7 @@ extension Clique {
     }
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
+    try tellBond(from: old, to: new, id: id, draft)
     tell(from: old, to: new, id: id, draft)
     if !new.isBlank {
       draft.write(Key.pair(id), new)
@@ -135,15 +136,7 @@ extension Clique {
     let user = new.user(side)
     if user.isEmpty { return }
     let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
-    let seen = old[mark: side.other]
-    var later = seen
-    later.advanceLastSeen(to: draft.now)
-    if later != seen {
-      // A visit that this one still sees has ended by itself.
-      draft.refresh(try Channels.crossings(user), key: new.user(side.other), .soon)
-      draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
-      draft.refresh(try Channels.list(user), key: id, .soon)
-    }
+    try showLastSeen(old, new, side, id: id, draft)
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
       draft.readmit(user, try Channels.chat(id))
     }
@@ -183,6 +176,20 @@ extension Clique {
         try ask(&person, isBack: was == .blocked, isRepeated: new[mark: side].takenBack != nil, at: draft.now)
       }
     }
+  }
+
+  /// Shows a side what it sees of a visit of the other that has ended by itself.
+  func showLastSeen(
+    _ old: Pair, _ new: Pair, _ side: PairState.Side, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let seen = old[mark: side.other]
+    var later = seen
+    later.advanceLastSeen(to: draft.now)
+    if later == seen { return }
+    let user = new.user(side)
+    draft.refresh(try Channels.crossings(user), key: new.user(side.other), .soon)
+    draft.refresh(try Channels.people(user), key: new.user(side.other), .soon)
+    draft.refresh(try Channels.list(user), key: id, .soon)
   }
 
   /// Reads all that the lists of the two need to show their pair.
@@ -248,7 +255,7 @@ extension Clique {
 
   /// Sets or lifts a block in the groups that both are members of: from then on neither gets the other's messages
   /// there, or both do again.
-  private func setGroupBlock(
+  func setGroupBlock(
     by user: String, of other: String, _ isBlocked: Bool, _ draft: CliqueDraft
   ) throws(ClientError) {
     for id in try draft.person(user).groups {

@@ -24,9 +24,7 @@ extension Clique {
       guard contacts.count < Self.maximumPeople, known.insert(IdentifierKey(user)).inserted else { return }
       contacts.append(Contact(user: user, time: time))
     }
-    let entries = try view.entries(of: Channels.list(reader)).compactMap { $0.change }.sorted { a, b in
-      a.score == b.score ? a.key.utf8.lexicographicallyPrecedes(b.key.utf8) : a.score > b.score
-    }
+    let entries = try listed(by: reader, view)
     for entry in entries where !Self.isGroup(entry.key) {
       let pair = try view.unlessMissing { () throws(ClientError) in try view.record(Pair.self, Key.pair(entry.key)) }
       if let pair, let side = pair.side(of: reader) { add(pair.user(side.other), entry.score) }
@@ -39,6 +37,20 @@ extension Clique {
       }
     }
     return contacts
+  }
+
+  /// The conversations that a reader's list shows, the newest first. Home does not have the lists of all where Clique is
+  /// shared among partitions, and goes by what stands.
+  private func listed(by reader: String, _ view: any AppView) throws(ClientError) -> [(key: String, score: Int64)] {
+    guard places == nil else {
+      let person = try view.record(Person.self, Key.person(reader)) ?? Person()
+      let ids = (person.lists ?? []).reversed() + person.groups.reversed()
+      return ids.enumerated().map { index, id in (id, -Int64(index)) }
+    }
+    return try view.entries(of: Channels.list(reader)).compactMap { $0.change }
+      .sorted { a, b in
+        a.score == b.score ? a.key.utf8.lexicographicallyPrecedes(b.key.utf8) : a.score > b.score
+      }.map { ($0.key, $0.score) }
   }
 
   func peopleEntry(_ reader: String, _ user: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
@@ -130,10 +142,16 @@ extension Clique {
     let isChanged =
       old.state.sight(of: side) != new.state.sight(of: side) || old[mark: side].named != new[mark: side].named
     if isChanged, !other.isEmpty { draft.refresh(try Channels.people(user), key: other, .soon) }
-    let isSeen = new.state.isShownAlone(to: side.other)
-    if old.state.isShownAlone(to: side.other) != isSeen {
-      try draft.update(user) { person in person.isSeen(in: id, isSeen) }
+    // The list of open ones has those of this partition alone.
+    let isElsewhere = elsewhere(ofConversation: id) != nil
+    let sees = { (state: PairState) in
+      state.isShownAlone(to: side.other) || isElsewhere && state.sight(of: side.other) == .active
     }
+    let isSeen = sees(new.state)
+    if sees(old.state) != isSeen { try draft.update(user) { person in person.isSeen(in: id, isSeen) } }
+    if places == nil || !isHome || old.state == new.state { return }
+    let sight = new.state.sight(of: side)
+    try draft.update(user) { person in person.isListed(id, sight != .nothing && sight != .blocked) }
   }
 
   /// The entries by which the members of a group see each other.
@@ -169,6 +187,15 @@ extension Clique.Person {
     // Beyond that, the first ones follow when their readers open the channel.
     if ids.count > Clique.maximumPeople { ids.removeFirst() }
     seenIn = ids.isEmpty ? nil : ids
+  }
+
+  /// Notes whether this person's list shows a pair that has changed now.
+  mutating func isListed(_ id: String, _ isListed: Bool) {
+    var ids = lists ?? []
+    ids.drop(id)
+    if isListed { ids.append(id) }
+    if ids.count > Clique.maximumPeople { ids.removeFirst() }
+    lists = ids.isEmpty ? nil : ids
   }
 }
 

@@ -23,22 +23,21 @@ extension Clique {
     _ view: any AppView
   ) throws(ClientError) -> Attachment {
     guard let named = message.extras?.picture else { return .published(payload: message.payload, records: []) }
+    if !isHome { return try attachLent(named, to: message, in: id, at: offset, goesAfter: after, call, view) }
     let use = Picture.Use.message(conversation: id, offset: offset)
     let picture = try view.record(Picture.self, Key.picture(named.id))
     if try view.offset(ofRepeated: message.key.published, on: Channels.chat(id)) != nil {
       guard let picture, !picture.isBarred else { return .saidBefore(offset) }
       // The same key with another picture is another message.
       guard picture.use == use, picture.owner.hasSameBytes(as: call.user) else { throw .idempotencyConflict }
-      return .published(payload: message.payload(with: Self.json(of: picture, named)), records: [])
+      return .published(payload: message.payload(with: picture.look.json(named)), records: [])
     }
     guard var picture, picture.isWhole, picture.use == .unsent, picture.owner.hasSameBytes(as: call.user),
       picture.due ?? .min > view.now
     else { throw StatePictureID.unknown }
-    let payload = message.payload(with: Self.json(of: picture, named))
-    picture.use = use
-    picture.sent = view.now
-    if after > 0 { picture.ends = view.now.saturatingAdd(after) }
-    picture.due = min(Picture.nextLook(growth: 0, sent: view.now, now: view.now), picture.ends ?? .max)
+    let payload = message.payload(with: picture.look.json(named))
+    let ends = after > 0 ? view.now.saturatingAdd(after) : nil
+    picture.become(use, sent: view.now, ends: ends, now: view.now)
     let draft = CliqueDraft(view)
     var pictures = try draft.pictures(of: call.user)
     pictures.unsent.removeAll { $0 == named.id }
@@ -47,19 +46,6 @@ extension Clique {
       records: [
         .write(key: Key.picture(named.id), picture), .write(key: Key.pictures(of: call.user), pictures),
       ])
-  }
-
-  private static func json(of picture: Picture, _ named: CliqueMessageExtras.Picture) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.write("id", picture.id)
-      writer.write("type", picture.type)
-      writer.write("bytes", picture.bytes)
-      writer.write("width", picture.width)
-      writer.write("height", picture.height)
-      if !named.hash.isEmpty { writer.write("hash", named.hash) }
-    }
-    return writer.bytes
   }
 
   // MARK: Profiles
@@ -99,7 +85,7 @@ extension Clique {
       pictures.unsent.removeAll { $0 == id }
       draft.write(pictures)
     case .profile: return
-    case .unsent, .message: throw StatePictureID.unknown
+    case .unsent, .lent, .message: throw StatePictureID.unknown
     }
     draft.write(Key.picture(id), picture)
   }
@@ -119,4 +105,43 @@ extension Clique {
     guard let shown = try profile(of: owner, seenBy: reader, view)?.content.picture else { return false }
     return shown.ids.containsBytes(of: id)
   }
+}
+
+extension Clique {
+  /// What a message says of its picture.
+  struct PictureLook: Codable, Sendable, Equatable {
+    var id: String
+    var type: String
+    var bytes: Int64
+    var width: Int
+    var height: Int
+
+    func json(_ named: CliqueMessageExtras.Picture) -> [UInt8] {
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.write("id", id)
+        writer.write("type", type)
+        writer.write("bytes", bytes)
+        writer.write("width", width)
+        writer.write("height", height)
+        if !named.hash.isEmpty { writer.write("hash", named.hash) }
+      }
+      return writer.bytes
+    }
+  }
+}
+
+extension Clique.PictureLook {
+  /// From a message as it was published; nil: it has no picture.
+  init?(of message: Publication) {
+    guard let picture = try? CommandFields(message.data).object("picture"), let id = try? picture.string("id"),
+      let type = try? picture.string("type"), let bytes = try? picture.number("bytes"),
+      let width = try? picture.number("width"), let height = try? picture.number("height")
+    else { return nil }
+    self.init(id: id, type: type, bytes: bytes, width: Int(width), height: Int(height))
+  }
+}
+
+extension Clique.Picture {
+  var look: Clique.PictureLook { .init(id: id, type: type, bytes: bytes, width: width, height: height) }
 }

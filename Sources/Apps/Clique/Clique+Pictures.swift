@@ -6,10 +6,7 @@ extension Clique {
   func picture(
     _ command: PictureCommand, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    // No client may say what a gateway says.
-    guard call.source == .gateway else { throw .methodNotFound }
-    // A gateway names the user of a token, which has not been checked to be a user id of this app.
-    try UserIdentifier.check(call.user, most: CliqueCommand.maximumUserBytes)
+    try checkGateway(call)
     switch command {
     case .add(let picture): return try addPicture(picture, call, view)
     case .uploadKey(let id, let upload): return try uploadKey(id, upload, call, view)
@@ -17,6 +14,13 @@ extension Clique {
     case .gone(let ids): return try gonePictures(ids, view)
     case .discard(let id): return try discardPicture(id, call, view)
     }
+  }
+
+  /// - Throws: where it is not a gateway that asks in its own right: no client may say what a gateway says.
+  func checkGateway(_ call: AppCall) throws(ClientError) {
+    guard call.source == .gateway else { throw .methodNotFound }
+    // A gateway names the user of a token, which has not been checked to be a user id of this app.
+    try UserIdentifier.check(call.user, most: CliqueCommand.maximumUserBytes)
   }
 
   // MARK: Coming in
@@ -107,32 +111,60 @@ extension Clique {
   /// One error for all pictures that the caller may not see, so that it does not tell which ids exist.
   static let noPicture = StateError.notRevealed.saying("there is no picture here that you can see; it may be gone")
 
+  /// Whether somebody may have the key of a picture.
+  private enum PictureSight: Equatable {
+    case nothing
+    case granted
+    /// If they read the message in its partition. The offset is 0 where it is not known here yet.
+    case asks(conversation: String, offset: UInt64)
+  }
+
   private func pictureKey(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard StatePictureID.isValid(id), let picture = try view.record(Picture.self, Key.picture(id)), picture.isWhole,
-      let key = picture.key, try sees(picture, call.user, view)
+      let key = picture.key
     else { throw Self.noPicture }
+    let sight = try sight(of: picture, call.user, view)
+    if sight == .nothing { throw Self.noPicture }
     return Self.answer { writer in
       writer.write("type", picture.type)
       writer.write("key", base64: key.bytes)
+      guard case .asks(let conversation, let offset) = sight else { return }
+      writer.object("reads") { writer in
+        writer.write("conversation", conversation)
+        writer.write("offset", offset)
+      }
     }
   }
 
-  private func sees(_ picture: Picture, _ user: String, _ view: any AppView) throws(ClientError) -> Bool {
+  private func sight(
+    of picture: Picture, _ user: String, _ view: any AppView
+  ) throws(ClientError) -> PictureSight {
     let isOwn = picture.owner.hasSameBytes(as: user)
     switch picture.use {
-    case .unsent: return isOwn && picture.due ?? .min > view.now
+    case .unsent: return isOwn && picture.due ?? .min > view.now ? .granted : .nothing
+    case .lent(let lent):
+      // The message may have reached the other before this partition has heard of it.
+      return isOwn ? .granted : asks(picture, in: lent.conversation, at: 0, user)
     case .message(let id, let offset):
-      guard view.latest < picture.ends ?? .max, try isInReach(picture, in: id, offset, view) else { return false }
-      if isOwn { return true }
-      return try reads(user, id, offset, picture.id, view)
+      guard view.latest < picture.ends ?? .max, try isInReach(picture, in: id, offset, view) else { return .nothing }
+      if isOwn { return .granted }
+      if elsewhere(ofConversation: id) != nil { return asks(picture, in: id, at: offset, user) }
+      return try reads(user, id, offset, picture.id, view) ? .granted : .nothing
     case .profile:
-      if isOwn { return true }
-      return try seesProfilePicture(of: picture.owner, id: picture.id, user, view)
+      if isOwn { return .granted }
+      return try seesProfilePicture(of: picture.owner, id: picture.id, user, view) ? .granted : .nothing
     }
+  }
+
+  /// Only the other of the two is sent on to the conversation: to anybody else it must not show, by how long the answer
+  /// takes, that there is the picture.
+  private func asks(_ picture: Picture, in id: String, at offset: UInt64, _ user: String) -> PictureSight {
+    let isOfTheTwo = CliqueIdentifier.ordered(picture.owner, user).hasSameBytes(as: id)
+    return isOfTheTwo ? .asks(conversation: id, offset: offset) : .nothing
   }
 
   /// Whether somebody reads the message with a picture now, by the rules of its chat.
-  private func reads(
+  func reads(
     _ user: String, _ id: String, _ offset: UInt64, _ picture: String, _ view: any AppView
   ) throws(ClientError) -> Bool {
     let channel = try Channels.chat(id)
@@ -149,14 +181,14 @@ extension Clique {
       && Self.picture(in: message)?.hasSameBytes(as: picture) ?? false
   }
 
-  /// Whether the message of a picture may still be kept, by its age and place alone.
+  /// Whether the message of a picture may still be kept, by its age and place alone; of one elsewhere, by its age.
   private func isInReach(
     _ picture: Picture, in id: String, _ offset: UInt64, _ view: any AppView
   ) throws(ClientError) -> Bool {
+    let isYoung = view.now < (picture.sent ?? 0).saturatingAdd(Self.chatLifetime)
+    if elsewhere(ofConversation: id) != nil { return isYoung }
     let top = try view.top(of: Channels.chat(id))
-    return top < offset
-      || top - offset < UInt64(Self.chatSize)
-        && view.now < (picture.sent ?? 0).saturatingAdd(Self.chatLifetime)
+    return top < offset || top - offset < UInt64(Self.chatSize) && isYoung
   }
 
   /// The id of a message's picture; nil: it has none.
@@ -198,21 +230,33 @@ extension Clique {
   func pictureIsDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard var picture = try draft.read(Picture.self, key) else { return }
     if picture.isBarred { return draft.erase(key) }
-    guard case .message(let id, let offset) = picture.use else {
-      if picture.use == .unsent { return try draft.remove(picture) }
+    switch picture.use {
+    case .unsent: try draft.remove(picture)
+    case .lent(let lent): try claim(picture, lent, draft)
+    case .message(let id, let offset):
+      // The message is removed in the same moment, and says no more which picture it had.
+      if let ends = picture.ends, ends <= draft.now { return try draft.remove(picture) }
+      if let place = elsewhere(ofConversation: id) { return try look(after: picture, in: id, offset, place, draft) }
+      try look(after: picture, in: id, offset, draft)
+    case .profile:
       picture.due = nil
-      return draft.write(key, picture)
+      draft.write(key, picture)
     }
-    // The message is removed in the same moment, and says no more which picture it had.
-    if let ends = picture.ends, ends <= draft.now { return try draft.remove(picture) }
+  }
+
+  /// Discards the picture of a message that is not kept any more.
+  private func look(
+    after picture: Picture, in id: String, _ offset: UInt64, _ draft: CliqueDraft
+  ) throws(ClientError) {
     let channel = try Channels.chat(id)
     let top = try draft.view.top(of: channel)
     guard try isInReach(picture, in: id, offset, draft.view),
       let message = try draft.view.publication(offset, of: channel), Self.isMessage(message)
     else { return try draft.remove(picture) }
     let look = Picture.nextLook(growth: top - offset, sent: picture.sent ?? message.time, now: draft.now)
+    var picture = picture
     picture.due = min(look, picture.ends ?? .max)
-    draft.write(key, picture)
+    draft.write(Key.picture(picture.id), picture)
   }
 
   func picturesAreDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
@@ -221,8 +265,9 @@ extension Clique {
 
   /// The picture of a message goes with it.
   func dropPicture(of message: Publication, in id: String, _ draft: CliqueDraft) throws(ClientError) {
-    guard let picture = Self.picture(in: message), StatePictureID.isValid(picture),
-      let stored = try draft.read(Picture.self, Key.picture(picture)),
+    guard let picture = Self.picture(in: message), StatePictureID.isValid(picture) else { return }
+    if !isHome { return draft.add(try dropped(picture, of: message, in: id, draft.view)) }
+    guard let stored = try draft.read(Picture.self, Key.picture(picture)),
       stored.use == .message(conversation: id, offset: message.offset)
     else { return }
     try draft.remove(stored)
@@ -249,7 +294,8 @@ extension Clique {
     in key: String, for user: String, _ view: any AppView
   ) throws(ClientError) -> AppPicture? {
     guard key.utf8.starts(with: "picture/".utf8), let picture = try view.record(Picture.self, key),
-      picture.isWhole, let fileKey = picture.key, picture.owner.hasSameBytes(as: user), try sees(picture, user, view)
+      picture.isWhole, let fileKey = picture.key, picture.owner.hasSameBytes(as: user),
+      try sight(of: picture, user, view) == .granted
     else { return nil }
     var other: String?
     if case .message(let id, _) = picture.use, !Self.isGroup(id),

@@ -2,29 +2,10 @@ import Wire
 
 /// People report others, and moderators look at that (``Report`` has the states). Who is reported sees nothing of it.
 extension Clique {
-  /// Whom and what a report is about.
-  private struct ReportSubject {
-    var of: String
-    var conversation: String
-    /// The id of the group; "": the report is about somebody outside of groups.
-    var group = ""
-    /// Nil: the message that is reported is none that the one who reports can read.
-    var messages: [ReadMessage]?
-  }
-
-  /// A message as the one who reports reads it, and the id of its picture.
-  private struct ReadMessage {
-    var message: Report.Message
-    var picture: String?
-  }
-
   func report(
     _ command: CliqueCommand.Report, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    if command.text.unicodeScalars.count > rules.reportCharacters {
-      throw ClientError.limitExceeded.counted(as: .cliqueReportText).saying(
-        "`text` has at most \(rules.reportCharacters) characters; say it shorter")
-    }
+    try checkText(of: command)
     let subject = try subject(of: command, call, view)
     let draft = CliqueDraft(view)
     let id = CliqueIdentifier.hex(
@@ -65,6 +46,12 @@ extension Clique {
     return draft.decision(reply: Self.answer(id))
   }
 
+  func checkText(of command: CliqueCommand.Report) throws(ClientError) {
+    if command.text.unicodeScalars.count <= rules.reportCharacters { return }
+    throw ClientError.limitExceeded.counted(as: .cliqueReportText).saying(
+      "`text` has at most \(rules.reportCharacters) characters; say it shorter")
+  }
+
   /// Keeps the pictures of the messages that a report keeps, and of the profile, newest first.
   private func keepPictures(
     of report: inout Report, _ newest: [ReadMessage], _ reports: inout Reports, _ draft: CliqueDraft
@@ -92,10 +79,13 @@ extension Clique {
 
   // MARK: What is reported
 
-  private func subject(
+  func subject(
     of command: CliqueCommand.Report, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> ReportSubject {
     if let id = command.conversation, Self.isGroup(id) { return try inGroup(id, command, call, view) }
+    if elsewhere(ofConversation: Self.conversation(of: command, by: call.user)) != nil {
+      return try subject(of: command, from: command.evidence)
+    }
     let target: CliqueCommand.Target
     if let person = command.person {
       target = .person(person)

@@ -7,6 +7,7 @@ extension Clique {
   ) throws(ClientError) -> [UInt8] {
     for name in [user, other] { try UserIdentifier.check(name, most: CliqueCommand.maximumUserBytes) }
     let blank = Pair(user, other)
+    if elsewhere(ofConversation: blank.id) != nil { throw Self.misplaced }
     let stored = try view.record(Pair.self, Key.pair(blank.id))
     let pair = (stored?.restored(as: blank) ?? blank).advanced(to: view.now)
     var writer = JSONWriter()

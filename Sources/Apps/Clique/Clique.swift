@@ -8,10 +8,13 @@ public struct Clique: App {
   public let rules: CliqueRules
   /// Of messages that disappear; nil: none do.
   let vault: (any VanishingVault)?
+  /// Nil: all of Clique is in one partition.
+  let places: AppPlaces?
 
-  public init(_ rules: CliqueRules, vault: (any VanishingVault)? = nil) {
+  public init(_ rules: CliqueRules, vault: (any VanishingVault)? = nil, places: AppPlaces? = nil) {
     self.rules = rules
     self.vault = vault
+    self.places = places
   }
 
   public var name: String { "clique" }
@@ -80,16 +83,28 @@ public struct Clique: App {
     var typing = receipts
     typing.lane = .typing
     typing.mapTTLMilliseconds = rules.typingLifetime
-    return [
+    return shared([
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
       "clique.drafts": drafts, "clique.reactions": reactions, "clique.reports": list,
       "clique.receipts": receipts, "clique.typing": typing, "clique.totals": receipts,
       "clique.people": people, "clique.profile": drafts,
-    ]
+    ])
+  }
+
+  /// The namespaces with how their channels are shared among partitions.
+  private func shared(_ namespaces: [String: ChannelOptions]) -> [String: ChannelOptions] {
+    if !isShared { return namespaces }
+    var namespaces = namespaces
+    for name in ["clique.chat", "clique.reactions", "clique.receipts", "clique.typing"] {
+      namespaces[name]?.sharing = .conversation
+    }
+    for name in ["clique.list", "clique.drafts", "clique.totals"] { namespaces[name]?.sharing = .user }
+    return namespaces
   }
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard case .clique(let command) = call.command else { throw .methodNotFound }
+    try checkPlace(of: call, command)
     return try noting(call, try decide(command, call, view), view)
   }
 
@@ -125,6 +140,10 @@ public struct Clique: App {
     case .profiles(let people): return try profiles(people, call, view)
     case .people(let search): return try people(search, call, view)
     case .picture(let command): return try picture(command, call, view)
+    case .lend(let lending): return try lend(lending, call, view)
+    case .giveBack(let lending): return try giveBack(lending, call, view)
+    case .reads(let reading): return try reads(reading, call, view)
+    case .evidence(let report): return try evidence(report, call, view)
     }
   }
 
@@ -134,6 +153,10 @@ public struct Clique: App {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
       let id = String(key.dropFirst("pair/".count))
+      if elsewhere(ofConversation: id) != nil {
+        try bondIsDue(pair, id: id, draft)
+        break
+      }
       try commit(pair, pair.advanced(to: view.now), id: id, looksAtBoth: true, draft)
     // A person's record is due when only marks are left that have passed: `settle` drops them.
     case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }

@@ -65,7 +65,8 @@ extension Clique {
 }
 
 extension CliqueDraft {
-  /// Keeps a picture of whoever is reported with a report.
+  /// Keeps a picture of whoever is reported with a report. One that is lent is in the message, too: the conversation's
+  /// partition has said so, and this one is yet to hear that it is used.
   ///
   /// - Parameter offset: of the message that it is in; nil: it is in the profile.
   /// - Returns: nil where it is gone, or there is no room to keep it.

@@ -12,17 +12,46 @@ extension Clique {
   ///     profile  ✗ taken           ✗ taken           ✗ unknown     profile        ✗ sent   -
   ///     barred   ✗ taken           ✗ taken           ✗ unknown     ✗ unknown      =        none
   ///
-  /// A picture of a message is barred when the message goes: its author removes it, it disappears, or it is too old to be kept. One of
-  /// a profile is barred when no version of it shows it any more. With its owner's data each goes at once.
+  /// A picture of a message is barred when the message goes: its author removes it, it disappears, or it is too old to be
+  /// kept. One of a profile is barred when no version of it shows it any more. With its owner's data each goes at once.
   ///
   /// Barred, because an upload that is repeated or still under way must not bring back what was discarded, nor come in
   /// just before gateways delete the file of the one before.
+  ///
+  /// Where Clique is shared among partitions (docs/decisions/0074-clique-in-all-partitions.md), all these records are at
+  /// home. For a conversation of another partition a picture is *lent*, which to its owner is one that was sent:
+  ///
+  ///     state    lend to it  to another  give back                      used     unused  dropped  its time comes
+  ///     coming   ✗ unknown   ✗ unknown   -                              -        -       -        barred
+  ///     whole    lent        lent        -                              message  -       -        barred
+  ///     lent     lent        ✗ unknown   lent; the last attempt: whole  message  barred  -        = asks, each minute
+  ///     message  ✗ unknown   ✗ unknown   -                              -        -       barred   = asks, each week
+  ///     profile  ✗ unknown   ✗ unknown   -                              -        -       -        -
+  ///     barred   ✗ unknown   ✗ unknown   -                              -        -       -        none
+  ///
+  /// `used` of a picture that was given back makes it one of the message, since the attempt was the one after all. `used`
+  /// and `unused` of another conversation than it was lent to change nothing, and nor does `dropped` of another message.
+  /// Once its time has come, a lent picture is lent no more, not even to the same conversation.
+  ///
+  /// The conversation's partition has no record of it. There its id is only *barred* for as long as here: when it is sent,
+  /// so that a second message which was lent the same picture does not get it; and when home asks what became of it, so
+  /// that a message that is still on its way does not get it after the answer.
   struct Picture: AppRecord {
     enum Use: Codable, Sendable, Equatable {
       case unsent
+      /// To a conversation of another partition.
+      case lent(Lent)
       case message(conversation: String, offset: UInt64)
       /// Shown by a version of its owner's profile (``Profile/shownPictures``).
       case profile
+    }
+
+    struct Lent: Codable, Sendable, Equatable {
+      var conversation: String
+      /// To send it; of each it is not known that it was refused (``StatePicture/uncounted`` stands for older ones).
+      var attempts: [UInt64]
+      /// When it can be lent no more, in milliseconds since 1970.
+      var ends: Int64
     }
 
     var id: String
@@ -43,7 +72,13 @@ extension Clique {
     var ends: Int64?
     var due: Int64?
 
-    var lane: AppLane { isBarred || use != .unsent && ends == nil ? .upkeep : .endings }
+    var lane: AppLane {
+      if isBarred { return .upkeep }
+      switch use {
+      case .unsent, .lent: return .endings
+      case .message, .profile: return ends == nil ? .upkeep : .endings
+      }
+    }
 
     /// The picture is on disk as a whole.
     var isWhole: Bool { !type.isEmpty }
@@ -61,6 +96,16 @@ extension Clique {
     /// Pixels a side, and bytes, of a picture for lists.
     static let smallPixels = 256
     static let smallBytes: Int64 = 65_536
+
+    /// Makes it the picture of a message that was sent at a time.
+    ///
+    /// - Parameter ends: when the message disappears; nil: it stays.
+    mutating func become(_ use: Use, sent: Int64, ends: Int64?, now: Int64) {
+      self.use = use
+      self.sent = sent
+      self.ends = ends
+      due = min(Self.nextLook(growth: 0, sent: sent, now: now), ends ?? .max)
+    }
 
     /// When it is looked again whether the message of a picture is still kept: about when it will have gone from the
     /// chat if the chat goes on as it did since, between an hour and a week from now.

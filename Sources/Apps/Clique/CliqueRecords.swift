@@ -28,6 +28,8 @@ extension Clique {
     var vanishing: CliqueVanishing?
     var markA = Mark()
     var markB = Mark()
+    /// Of a copy at home of what stands elsewhere: how many messages wait in the request; nil: none.
+    var copied: Int?
 
     /// A pair between whom nothing stands yet. The two users may come in any order.
     init(_ one: String, _ two: String) {
@@ -236,6 +238,9 @@ extension Clique {
     /// Pairs in which the other sees this person, and that are not among ``open``: by a request of this person's, or
     /// because this person has left.
     var seenIn: [String]?
+    /// Where Clique is shared among partitions, at home: pairs that this person's list shows, up to
+    /// ``Clique/maximumPeople``, those that have changed last at the end.
+    var lists: [String]?
 
     private static let marks = [
       \Person.requestMark, \Person.requestMessageMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark,

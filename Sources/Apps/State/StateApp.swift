@@ -5,9 +5,9 @@ public struct StateApp: App {
   public let rules: StateRules
   let vault: any KeyVault
   /// Nil: all of State is in one partition.
-  let places: StatePlaces?
+  let places: AppPlaces?
 
-  public init(rules: StateRules, vault: any KeyVault, places: StatePlaces? = nil) {
+  public init(rules: StateRules, vault: any KeyVault, places: AppPlaces? = nil) {
     self.rules = rules
     self.vault = vault
     self.places = places
@@ -28,7 +28,7 @@ public struct StateApp: App {
     threads.mapMaximumEntries = 10_000
     threads.durability = .durable
     threads.app = "state"
-    threads.isShared = isShared
+    threads.sharing = isShared ? .user : .home
     var events = ChannelOptions()
     events.durability = .durable
     events.historySize = 100
@@ -37,7 +37,7 @@ public struct StateApp: App {
     events.forcePositioning = true
     events.allowHistoryForSubscriber = true
     events.app = "state"
-    events.isShared = isShared
+    events.sharing = isShared ? .user : .home
     return [StateChannels.threadsNamespace: threads, StateChannels.eventsNamespace: events]
   }
 

@@ -5,6 +5,8 @@ import COpenSSL
 /// Unchecked: a worker is one thread.
 final class CliqueConversations: @unchecked Sendable {
   static let dialect = "clique"
+  /// What is said of a peer that is measured so, behind its other settings.
+  static let about = "; each channel a conversation, each publication a clique.send"
   static let shared = CliqueConversations()
 
   private var ids: [String: String] = [:]

@@ -66,7 +66,7 @@ struct FanfarePeer: Peer {
     case .split: "; broker and gateway apart, over ipc"
     case .tls: "; TLS"
     case .deflate: "; subscribers with permessage-deflate, publications of words"
-    case .clique: "; each channel a conversation, each publication a clique.send"
+    case .clique: CliqueConversations.about
     case .state: "; each publication a state.send, each delivery the notification of it"
     case .expiry: "; started on \(threads.count) threads that were overdue"
     case .open: "; started on \(threads.count) threads that stay open"

@@ -40,6 +40,7 @@ struct URLPeer: Peer {
       name: name, version: "unknown",
       settings: "the server at \(target.url), as it was found"
         + (target.subscribesPublishers ? "; its publishers are subscribed, too, and get what they publish" : "")
+        + (target.dialect == CliqueConversations.dialect ? CliqueConversations.about : "")
         + (target.templates.map { "; \($0.about)" } ?? ""))
   }
 

@@ -43,7 +43,8 @@ public enum Worker {
     case TemplateDialect.name: try work(plan, console, TemplateDialect.self)
     default:
       throw BenchError(
-        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis, zmtp or template")
+        "\(plan.target.dialect) is not a dialect: use centrifuge, clique, floor, nats, mqtt, nchan, redis, zmtp or "
+          + "template")
     }
   }
 

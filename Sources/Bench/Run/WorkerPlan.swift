@@ -32,7 +32,8 @@ public struct WorkerPlan: Codable, Sendable {
 
 /// Where the server is and how it is spoken to.
 public struct Target: Codable, Sendable, Equatable {
-  /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`, `template`.
+  /// Name of a ``Dialect``: `centrifuge`, `clique`, `state`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`,
+  /// `template`.
   public var dialect: String
   /// Where subscribers connect, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
   public var url: String

@@ -266,6 +266,11 @@ extension BrokerCore {
       }
       return
     }
+    if host.app.tellsOfEntries, isKept(place.channel) {
+      // What the entry entails goes into its transaction.
+      let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
+      return try carryOut(decision, of: host, for: .broker, in: &turn)
+    }
     let state = try channel(place.channel, in: &turn)
     guard let publication = try publication(of: place.key.string, in: state, of: host, in: &turn) else { return }
     let isSettled = host.recordsState.sequencer.isIdle
@@ -281,12 +286,14 @@ extension BrokerCore {
 
   func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
     // A list in memory alone that is not open is worked out when it is opened.
-    if place.channel != host.recordsState.name, channels[place.channel] == nil,
-      configuration.namespaces.options(for: place.channel)?.mapMode != .persistent
-    {
-      return
-    }
-    host.refreshes.add(place, isWatched: !(channels[place.channel]?.interest.isEmpty ?? true), now: now)
+    if place.channel != host.recordsState.name, channels[place.channel] == nil, !isKept(place.channel) { return }
+    let isWatched = isElsewhere(place.channel) || !(channels[place.channel]?.interest.isEmpty ?? true)
+    host.refreshes.add(place, isWatched: isWatched, now: now)
+  }
+
+  /// Whether a list is on disk, here or in another partition.
+  private func isKept(_ channel: ChannelName) -> Bool {
+    configuration.namespaces.options(for: channel)?.mapMode == .persistent
   }
 
   /// Called when the first gateway asks for a list: its waiting entries are worked out at once.

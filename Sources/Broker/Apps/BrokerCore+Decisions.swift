@@ -83,6 +83,7 @@ extension BrokerCore {
         .acknowledge, .push, .unsent, .relay:
         continue
       }
+      if isElsewhere(name) { continue }
       do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
     }
     if !turn.missing.isEmpty { throw .waits }
@@ -128,8 +129,7 @@ extension BrokerCore {
           try add(edit: offset, of: channel, data, from: concealment, &parts, in: &turn)
         } catch { if turn.missing.isEmpty { throw error } }
       case .refresh(let channel, let key, .atomically):
-        let state = try self.channel(channel, in: &turn)
-        if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
+        try add(entry: key, of: channel, &parts, of: host, in: &turn)
       case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
       case .write, .erase, .refresh(_, _, .soon), .open, .touch, .readmit, .scrub, .pictureFates, .acknowledge,
         .push, .unsent:
@@ -151,6 +151,35 @@ extension BrokerCore {
       try add(nothing, nil, host.recordsState, &parts)
     }
     if host === notices?.host { try chain(&parts, of: host, in: &turn) }
+  }
+
+  /// Adds what an entry of a list shows now, and what else that entails. The list may be another partition's.
+  private func add(
+    entry key: String, of channel: ChannelName, _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
+  ) throws(ClientError) {
+    if host.app.tellsOfEntries {
+      let isAwaited = parts.requester != .broker
+      let effects = try consult(host, for: parts.requester, in: &turn) { (lens) throws(ClientError) in
+        try host.app.follows(key, of: channel, isAwaited: isAwaited, lens)
+      }
+      for effect in effects {
+        switch effect {
+        case .write(let key, let record): try add(record, key, &parts, of: host, in: &turn)
+        case .erase(let key): try add(nil, key, &parts, of: host, in: &turn)
+        case .relay(let relay): add(relay, &parts, of: host)
+        default: preconditionFailure("an entry entails records and relays alone")
+        }
+      }
+    }
+    if isElsewhere(channel) { return }
+    let state = try self.channel(channel, in: &turn)
+    if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
+  }
+
+  /// Whether another partition has the channel.
+  func isElsewhere(_ channel: ChannelName) -> Bool {
+    configuration.partitioning.count > 1
+      && configuration.partitioning.partition(of: channel) != configuration.partition
   }
 
   /// What the app of notifications decides rests on the records of other apps: that something was acknowledged, for one.

@@ -24,16 +24,13 @@ extension BrokerCore {
     answerAndRemember(requester, response, in: &turn)
   }
 
-  /// After so many bytes no more messages are added to an answer. Whoever misses some searches for more words.
-  static let searchReplyBytes = 256 << 10
-
   /// The answer to a search. It has no tags, because they would tell from whom a message is kept.
   private static func json(of found: [FoundMessage]) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
       writer.list("messages") { writer in
         for found in found {
-          if writer.bytes.count > searchReplyBytes { return }
+          if writer.bytes.count > MessageSearch.answerBytes { return }
           let publication = found.publication
           writer.object { writer in
             writer.write("channel", found.channel.string)

@@ -443,7 +443,7 @@ final class GatewayBackbone: BackboneParticipant {
     metrics.update(isOpen: isOpen, channels: channels, pendingBytes: links.reduce(0) { $0 + $1.pending.bytes })
     gatewayMetrics?.update()
     for (partition, counted) in counters.enumerated() { tell(counted, since: reported[partition], of: partition) }
-    // Which of the pictures here are gone, the partitions know that have an app with pictures.
+    // Which of the pictures here are gone, the partitions know that have pictures: those of Clique are all at home.
     let knowing = partitioning.sharesState ? counters.indices : 0..<1
     if knowing.contains(where: { counters[$0].sessions > reported[$0].sessions }) { linkOpened() }
     linkIs(isOpen)

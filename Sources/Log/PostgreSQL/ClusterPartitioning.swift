@@ -37,8 +37,8 @@ public enum ClusterPartitioning {
     case openTransaction
     case waitingEvents(webhook: String, events: Int, partition: Int, partitions: Int)
     case deletionsUnderWay(Int, partition: Int, partitions: Int)
-    /// State is shared, or was, or is to be, and has records.
-    case sharedState(partitions: Int)
+    /// The app is shared, or was, or is to be, and has records.
+    case sharedApp(String, partitions: Int)
     /// A channel stands in two partitions.
     case doubled(channel: String, partitions: [Int])
     /// The standby that must confirm the commit did not.
@@ -67,11 +67,11 @@ public enum ClusterPartitioning {
         partition \(partition) has \(count) deletion\(count == 1 ? "" : "s") of users' data under way, which would miss \
         channels that move: start brokers with cluster.partitions \(partitions) until that is done
         """
-      case .sharedState(let partitions):
+      case .sharedApp(let app, let partitions):
         """
-        State has records, and where it is shared among partitions they stay in those in which they are: neither their \
-        number nor state.partitioned can be changed any more; leave the log shared in \(partitions), and set \
-        state.partitioned to what it was
+        \(Self.title(of: app)) has records, and where it is shared among partitions they stay in those in which they \
+        are: neither their number nor \(app).partitioned can be changed any more; leave the log shared in \
+        \(partitions), and set \(app).partitioned to what it was
         """
       case .doubled(let channel, let partitions):
         """
@@ -86,6 +86,9 @@ public enum ClusterPartitioning {
         """
       }
     }
+
+    /// What people call an app.
+    private static func title(of app: String) -> String { app.prefix(1).uppercased() + app.dropFirst() }
 
     private static func name(_ owner: String) -> String { owner.isEmpty ? "a broker" : "the broker \(owner)" }
   }

@@ -44,7 +44,7 @@ struct PartitionMove {
       try look()
       let pairs = try sortChannels()
       outcome.movedChannels = pairs.reduce(0) { $0 + $1.count }
-      try refuseSharedState()
+      try refuseSharedApps()
       try refuseDoubles()
       let lives = try PartitionLives(self)
       let streams = PartitionStreams(self, lives)
@@ -137,7 +137,7 @@ struct PartitionMove {
     var (namespaces, owners): ([[UInt8]?], [[UInt8]?]) = ([], [])
     for row in 0..<rows.count {
       let name = rows.text(row, 1)
-      if PartitionStreams.isServers(name) || staysAsState(name) { continue }
+      if PartitionStreams.isServers(name) || staysAsShared(name) { continue }
       let target = target(of: name)
       if target == source { continue }
       let account = (try? ChannelName(name, limit: .max)).flatMap { QuotaScope(of: $0, in: quotas[target])?.columns }

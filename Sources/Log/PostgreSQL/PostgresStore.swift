@@ -33,9 +33,9 @@ public final class PostgresStore: TailedStore {
     /// the empty name: channels without a namespace. Backends publish by them in transactions of their own.
     public var pinnedNamespaces: Set<String> = []
     public var followingNamespaces: Set<String> = []
-    /// State is shared among as many partitions as there are, or are to be: its namespaces are in neither of these, and its
-    /// records stay in the partition in which they are (``ClusterPartitioning``).
-    public var sharesState = false
+    /// The names of apps that are shared among as many partitions as there are, or are to be: some of their namespaces
+    /// are in neither of these, and their records stay in the partition in which they are (``ClusterPartitioning``).
+    public var sharedApps: Set<String> = []
     /// What other brokers are told of who keeps the log.
     public var owner: String
     /// Bytes that may wait for the server; more is refused with ``LogError/backlog(bytes:)``.

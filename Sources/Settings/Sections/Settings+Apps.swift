@@ -1,6 +1,7 @@
 extension Settings {
   public struct Clique: Sendable, Equatable {
     @Setting public var enabled: Bool
+    @Setting public var partitioned: Bool
     @Setting public var requestMessages: Int
     @Setting public var requestCharacters: Int
     @Setting public var messageCharacters: Int
@@ -33,6 +34,7 @@ extension Settings {
 
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag("enabled", true, "Run the app Clique: chats, requests and crossings.")
+      _partitioned = Self.partitioned(&declare)
       _requestMessages = declare.integer("request_messages", 3, in: 1...20, "Messages that may wait in a request.")
       _requestCharacters = declare.integer(
         "request_characters", 1000, in: 1...10_000, "Characters of a message in a request.")
@@ -86,6 +88,14 @@ extension Settings {
       (_profileFields, _maxProfileChangesPerDay, _knownUsersOnly) = Self.people(&declare)
       (_maxPictureBytes, _maxPicturePixels, _pictureLifetime) = Self.picture(&declare)
       (_maxUnsentPictures, _maxPictureBytesPerUser) = Self.pictures(&declare)
+    }
+
+    private static func partitioned(_ declare: inout SettingDeclarations) -> Setting<Bool> {
+      declare.flag(
+        "partitioned", false,
+        "Share conversations of two people among all partitions instead of deciding all of Clique at home; for brokers "
+          + "and gateways, which must say the same ([SCALING.md](SCALING.md#clique-in-all-partitions)). To be chosen "
+          + "before the first user. Needs `cluster.partitions` of 2 or more, and in brokers `keys.master_file`.")
     }
 
     /// What people say about themselves, and who is known.

@@ -5,7 +5,7 @@ extension Settings {
     /// Bytes that the log may hold; 0: no limit.
     @Setting public var maximumBytes: Int
     /// Where what an installation has once is kept on this machine, whatever number of partitions the channels are shared
-    /// among: keys, pictures, the index of messages. It is ``directory``, but for the broker of a partition.
+    /// among: keys, pictures, the index of home's messages. It is ``directory``, but for the broker of a partition.
     public internal(set) var homeDirectory: String
 
     init(_ declare: inout SettingDeclarations) {

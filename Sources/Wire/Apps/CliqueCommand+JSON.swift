@@ -43,7 +43,8 @@ extension CliqueCommand {
     case .setProfile: self = .setProfile(try ProfileChange(data))
     case .profiles: self = .profiles(try fields.people())
     case .people: self = .people(try PeopleSearch(fields))
-    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard: throw .methodNotFound
+    case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard, .lend, .giveBack, .reads, .evidence:
+      throw .methodNotFound
     }
   }
 

@@ -35,8 +35,16 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   /// The profiles of people, as far as the caller may see them.
   case profiles([String])
   case people(PeopleSearch)
-  /// Of a gateway itself.
+  // Commands of gateways.
   case picture(PictureCommand)
+  /// Asks home for what a conversation elsewhere needs so that a picture can be sent in it (``Send/lent``).
+  case lend(Lending)
+  /// Says that a send for which a picture was lent was refused, so that the picture can be used for another.
+  case giveBack(Lending)
+  /// Asks a conversation whether the caller reads the message with a picture.
+  case reads(PictureReading)
+  /// Asks a conversation for what the caller could read there of who is reported (``Report/evidence``).
+  case evidence(Report)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
@@ -49,6 +57,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case setProfile, profiles, people
     case disappear
     case pictureAdded, pictureUpload, pictureKey, pictureGone, pictureDiscard
+    case lend, giveBack, reads, evidence
 
     public var name: String {
       switch self {
@@ -91,6 +100,10 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .pictureKey: "clique.picture.key"
       case .pictureGone: "clique.picture.gone"
       case .pictureDiscard: "clique.picture.discard"
+      case .lend: "clique.picture.lend"
+      case .giveBack: "clique.picture.back"
+      case .reads: "clique.picture.reads"
+      case .evidence: "clique.report.evidence"
       }
     }
 
@@ -106,6 +119,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   public struct Send: Sendable, Equatable {
     public var target: Target
     public var message: CliqueMessage
+    /// What home has answered to ``CliqueCommand/lend(_:)``; empty: the picture lies in the conversation's partition,
+    /// there is none, or it was not lent. Gateways alone set it.
+    public var lent: [UInt8] = []
   }
 
   public struct Mark: Sendable, Equatable {
@@ -170,22 +186,30 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .profiles: .profiles
     case .people: .people
     case .picture(let command): command.method
+    case .lend: .lend
+    case .giveBack: .giveBack
+    case .reads: .reads
+    case .evidence: .evidence
     }
   }
 
   /// Whether only a gateway itself gives the command.
   public var isGateways: Bool {
-    if case .picture = self { true } else { false }
+    switch self {
+    case .picture, .lend, .giveBack, .reads, .evidence: true
+    default: false
+    }
   }
 
   var payloadBytes: Int {
     switch self {
-    case .send(let send): send.message.payload.count + (send.message.extras?.picture?.payloadBytes ?? 0)
+    case .send(let send):
+      send.message.payload.count + (send.message.extras?.picture?.payloadBytes ?? 0) + send.lent.count
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
     case .draft(let draft): draft.text.utf8.count
-    case .report(let report): report.text.utf8.count
+    case .report(let report), .evidence(let report): report.text.utf8.count + report.evidence.count
     case .setProfile(let change): change.fields.reduce(change.name?.utf8.count ?? 0) { $0 + 16 + $1.value.utf8.count }
     case .profiles(let people): people.reduce(0) { $0 + 16 + $1.utf8.count }
     case .people(let search): search.text.utf8.count

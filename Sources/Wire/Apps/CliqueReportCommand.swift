@@ -14,6 +14,9 @@ extension CliqueCommand {
     public var reason: Reason
     /// What the one who reports has to say; "": nothing.
     public var text: String
+    /// What the conversation's partition has answered to ``CliqueCommand/evidence(_:)``; empty: what is reported is at
+    /// home. Gateways alone set it.
+    public var evidence: [UInt8] = []
   }
 }
 
@@ -48,6 +51,7 @@ extension CliqueCommand.Report {
     sink.write(optionalText: offset.map { String($0) })
     sink.write(reason.rawValue)
     sink.write(text)
+    sink.write(evidence)
   }
 
   init(from reader: inout ByteReader) throws(MalformedMessage) {
@@ -61,5 +65,6 @@ extension CliqueCommand.Report {
     guard let reason = Reason(rawValue: try reader.readString()) else { throw MalformedMessage() }
     self.reason = reason
     text = try reader.readString()
+    evidence = try reader.readBytes()
   }
 }

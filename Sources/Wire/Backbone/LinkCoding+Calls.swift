@@ -69,6 +69,7 @@ extension CliqueCommand {
     case .send(let send):
       sink.write(send.target)
       sink.write(send.message)
+      sink.write(send.lent)
     case .accept(let target), .decline(let target), .disconnect(let target), .block(let target), .unblock(let target):
       sink.write(target)
     case .read(let mark), .delivered(let mark):
@@ -99,7 +100,7 @@ extension CliqueCommand {
       sink.write(disappear.target)
       sink.write(UInt64(bitPattern: disappear.after))
     case .totals: break
-    case .report(let report): report.write(to: &sink)
+    case .report(let report), .evidence(let report): report.write(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -118,12 +119,16 @@ extension CliqueCommand {
       sink.write(search.text)
       sink.write(UInt64(search.limit))
     case .picture(let command): command.write(to: &sink)
+    case .lend(let lending), .giveBack(let lending): lending.write(to: &sink)
+    case .reads(let reading): reading.write(to: &sink)
     }
   }
 
   fileprivate init(_ method: Method, from reader: inout ByteReader) throws(MalformedMessage) {
     switch method {
-    case .send: self = .send(.init(target: try reader.readTarget(), message: try reader.readMessage()))
+    case .send:
+      self = .send(
+        .init(target: try reader.readTarget(), message: try reader.readMessage(), lent: try reader.readBytes()))
     case .accept: self = .accept(try reader.readTarget())
     case .decline: self = .decline(try reader.readTarget())
     case .disconnect: self = .disconnect(try reader.readTarget())
@@ -166,6 +171,10 @@ extension CliqueCommand {
     case .people: self = .people(.init(text: try reader.readString(), limit: Int(try reader.readLimit())))
     case .pictureAdded, .pictureUpload, .pictureKey, .pictureGone, .pictureDiscard:
       self = .picture(try PictureCommand(method, from: &reader))
+    case .lend: self = .lend(try Lending(from: &reader))
+    case .giveBack: self = .giveBack(try Lending(from: &reader))
+    case .reads: self = .reads(try PictureReading(from: &reader))
+    case .evidence: self = .evidence(try Report(from: &reader))
     }
   }
 }
@@ -211,7 +220,7 @@ extension ByteReader {
   }
 
   /// Reads a conversation's id and checks its form, since apps rely on that.
-  fileprivate mutating func readConversation() throws(MalformedMessage) -> String {
+  mutating func readConversation() throws(MalformedMessage) -> String {
     let id = try readString()
     guard CliqueCommand.isConversation(id) else { throw MalformedMessage() }
     return id

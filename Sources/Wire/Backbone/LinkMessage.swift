@@ -144,7 +144,7 @@ public enum LinkBody: Sendable, Equatable {
 /// The first message of a session, in which a gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
-  public static let protocolVersion: UInt8 = 12
+  public static let protocolVersion: UInt8 = 13
 
   /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64

@@ -49,8 +49,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: """
-      What the server at --url speaks: centrifuge (unless templates are given), nats, mqtt, nchan, redis, zmtp, floor \
-      or template.
+      What the server at --url speaks: centrifuge (unless templates are given), clique, nats, mqtt, nchan, redis, \
+      zmtp, floor or template. With clique, conversations of writer with reader-0, reader-1 … have to be open there.
       """)
   var dialect: String?
 

@@ -15,10 +15,15 @@ enum AppSetup {
   /// - Parameter partitions: how many there are to be; nil: as many as are configured.
   static func namespaces(for settings: Settings, partitions: Int? = nil) -> NamespaceTable {
     var table = settings.channels
-    if settings.clique.enabled { table.add(clique(settings).namespaces, of: "clique") }
+    let isDivided = (partitions ?? settings.cluster.partitions) > 1
+    if settings.clique.enabled {
+      // Whether there are places says what is shared, and not which they are.
+      let places = AppPlaces(own: Partitioning.home, partitioning: .whole)
+      let isShared = isDivided && settings.clique.partitioned
+      table.add(Clique(cliqueRules(settings), places: isShared ? places : nil).namespaces, of: "clique")
+    }
     if settings.state.enabled {
-      let isShared = settings.state.partitioned && (partitions ?? settings.cluster.partitions) > 1
-      table.add(StateApp.namespaces(isShared: isShared), of: "state")
+      table.add(StateApp.namespaces(isShared: isDivided && settings.state.partitioned), of: "state")
     }
     if settings.push.notifications { table.add(Notifications.namespaces, of: Notifications.name) }
     return table
@@ -27,11 +32,28 @@ enum AppSetup {
   /// How channels are shared among partitions.
   static func partitioning(for settings: Settings, partitions: Int? = nil) -> Partitioning {
     Partitioning(
-      count: partitions ?? settings.cluster.partitions, namespaces: namespaces(for: settings, partitions: partitions))
+      count: partitions ?? settings.cluster.partitions, namespaces: namespaces(for: settings, partitions: partitions),
+      conversation: Clique.conversationID)
   }
 
-  /// - Parameter vault: of messages that disappear. Only the broker decides about messages, and needs one.
-  static func clique(_ settings: Settings, vault: (any VanishingVault)? = nil) -> Clique {
+  /// The names of the apps that are shared.
+  static func shared(among partitioning: Partitioning) -> Set<String> {
+    Set((partitioning.sharesClique ? ["clique"] : []) + (partitioning.sharesState ? ["state"] : []))
+  }
+
+  /// Which partition this is, and how channels are shared among all of them.
+  private static func places(_ settings: Settings) -> AppPlaces {
+    AppPlaces(own: settings.cluster.partition ?? Partitioning.home, partitioning: partitioning(for: settings))
+  }
+
+  /// Clique in this partition, or in the only one.
+  ///
+  /// - Parameter vault: of messages that disappear.
+  static func clique(_ settings: Settings, vault: any VanishingVault) -> Clique {
+    Clique(cliqueRules(settings), vault: vault, places: settings.sharesClique ? places(settings) : nil)
+  }
+
+  private static func cliqueRules(_ settings: Settings) -> CliqueRules {
     let clique = settings.clique
     var rules = CliqueRules(
       requestMessages: clique.requestMessages, requestCharacters: clique.requestCharacters,
@@ -52,14 +74,12 @@ enum AppSetup {
     rules.pictureLifetime = clique.pictureLifetime.milliseconds
     rules.unsentPictures = clique.maxUnsentPictures
     rules.pictureBytes = Int64(clique.maxPictureBytesPerUser)
-    return Clique(rules, vault: vault)
+    return rules
   }
 
   /// State in this partition, or in the only one.
   static func state(_ settings: Settings, vault: any KeyVault) -> StateApp {
-    let places = StatePlaces(
-      own: settings.cluster.partition ?? Partitioning.home, partitioning: partitioning(for: settings))
-    return StateApp(rules: stateRules(settings), vault: vault, places: settings.sharesState ? places : nil)
+    StateApp(rules: stateRules(settings), vault: vault, places: settings.sharesState ? places(settings) : nil)
   }
 
   static func stateRules(_ settings: Settings) -> StateRules {

@@ -22,14 +22,14 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     // News is bounded by the questions to the log, for each of which an input waits.
     let news = Mailbox<StoreHasNews>(capacity: .max)
-    let isHome = settings.cluster.isHome
-    if isHome || settings.sharesState { try KeySetup.check(settings) }
+    let hasApps = settings.cluster.isHome || settings.sharesApps
+    if hasApps { try KeySetup.check(settings) }
     var index: MessageIndex?
     var router: BackboneRouter?
     let disk = try LogSetup.open(
       for: settings, clock: clock, logger: logger,
       beforehand: { scan in
-        index = isHome ? self.index(of: scan, for: settings, clock: clock, logger: logger) : nil
+        index = self.index(of: scan, for: settings, clock: clock, logger: logger)
         router = try self.router(endpoints, in: context)
       }, inLine: { list?.answer() },
       onNews: {
@@ -54,7 +54,7 @@ enum BrokerSetup {
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
     let apps =
-      try isHome || settings.sharesState
+      try hasApps
       ? installApps(
         in: core, settings, keys: disk.keys, resumptions: resumptions, clock: clock, turn: &turn, logger: logger) : nil
     let broker = try BrokerBackbone(
@@ -68,8 +68,8 @@ enum BrokerSetup {
     return broker
   }
 
-  /// What a broker with apps has beside its core: the vaults of their keys, nil where the app is off or elsewhere, and what
-  /// sends notifications. Home has all of them (``Settings/Cluster/isHome``), other partitions State alone, where it is
+  /// What a broker with apps has beside its core: the vaults of their keys, nil where the app is off or elsewhere, and
+  /// what sends notifications. Home has all of them (``Settings/Cluster/isHome``), other partitions the apps that are
   /// shared.
   private struct Apps {
     var vault: StateVault?
@@ -84,11 +84,13 @@ enum BrokerSetup {
   ) throws -> Apps {
     let keys = try KeySetup(for: settings, table: table, logger: logger)
     let isHome = settings.cluster.isHome
-    let vanishing = try isHome && settings.clique.enabled ? vanishingVault(keys, clock: clock, logger: logger) : nil
+    let hasClique = isHome ? settings.clique.enabled : settings.sharesClique
+    let vanishing = try hasClique ? vanishingVault(keys, clock: clock, logger: logger) : nil
     if let vanishing { core.install(AppSetup.clique(settings, vault: vanishing), in: &turn) }
-    let vault = try settings.state.enabled ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
+    let hasState = isHome ? settings.state.enabled : settings.sharesState
+    let vault = try hasState ? self.vault(keys, for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(AppSetup.state(settings, vault: vault), in: &turn) }
-    guard isHome else { return Apps(vault: vault) }
+    guard isHome else { return Apps(vault: vault, vanishing: vanishing) }
     let notifier = try PushSetup.notifier(settings) { clock.unmovedSeconds() }
     if let notifications = AppSetup.notifications(settings, notifier) { core.install(notifications, in: &turn) }
     return Apps(vault: vault, vanishing: vanishing, notifier: notifier)
@@ -126,9 +128,9 @@ enum BrokerSetup {
   private static func vanishingVault(_ keys: KeySetup, clock: ClockKeeper, logger: Logger) throws -> CliqueVault {
     do throws(VaultFault) {
       return try CliqueVault(in: keys.place(CliqueVault.name), now: clock.wall()) { fault in
-        // Whoever has the log makes and destroys them.
+        // Whoever has the log makes and destroys them, in home's partition.
         if fault == .notOurs { return }
-        logger.error("the keys of messages that disappear could not be made or destroyed: \(fault)")
+        logger.error("the keys of messages that disappear could not be made, destroyed or read: \(fault)")
       }
     } catch {
       throw Complaint("\(error)")
@@ -155,11 +157,15 @@ enum BrokerSetup {
     }
   }
 
-  /// The index of messages; nil where its file cannot be used: then everything but searching goes on.
+  /// The index of the messages that this partition has, in the folder of its broker; nil where it has none, or the file
+  /// cannot be used: then everything but searching goes on.
   private static func index(
     of log: () throws -> any LogScan, for settings: Settings, clock: ClockKeeper, logger: Logger
   ) -> MessageIndex? {
-    let folder = settings.data.homeDirectory
+    let isHome = settings.cluster.isHome
+    // Clique alone searches.
+    guard isHome || settings.sharesClique else { return nil }
+    let folder = isHome ? settings.data.homeDirectory : settings.data.directory
     var options = MessageIndex.Options(userLimit: settings.broker.keeping.user.maxSearches)
     options.now = { clock.wall() }
     do {

@@ -1,3 +1,4 @@
+import Apps
 import Auth
 import Gateway
 import Settings
@@ -19,6 +20,7 @@ enum GatewaySetup {
     configuration.sharedPolls = try SharedPollSetup.configuration(for: settings)
     let origins = settings.channelOrigins
     configuration.partitions = settings.cluster.partitions
+    configuration.conversation = Clique.conversationID
     configuration.settingOrigin = { origins.origin(of: $0) }
     return configuration
   }

@@ -26,7 +26,8 @@ struct KeySetup {
     let isHome = settings.cluster.isHome
     if !isHome, file.isEmpty {
       throw Complaint(
-        "state.partitioned needs keys in the log's database: name a master key's file with keys.master_file")
+        "apps that are shared among partitions need keys in the log's database: name a master key's file with "
+          + "keys.master_file")
     }
     guard let table, settings.clique.enabled || settings.state.enabled else {
       shared = nil

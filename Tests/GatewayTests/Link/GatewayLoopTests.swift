@@ -98,7 +98,7 @@ struct GatewayLoopTests {
   }
 
   @Test(
-    "Which pictures are gone is asked when home's link opens, and another one's where State is shared",
+    "Which pictures are gone is asked when home's link opens, and another one's where State is shared, not Clique",
     arguments: [true, false])
   func asksForPictures(isShared: Bool) async throws {
     try await withTemporaryFolder { directory in
@@ -136,8 +136,10 @@ private final class LoopScene: Sendable {
   func start(at endpoints: [String], heartbeatInterval: Int64 = 20, sharesState: Bool = false) throws -> BackboneThread
   {
     var threads = ChannelOptions()
-    (threads.app, threads.isShared) = ("state", sharesState)
-    let namespaces = NamespaceTable(namespaces: ["state.threads": threads])
+    (threads.app, threads.sharing) = ("state", sharesState ? .user : .home)
+    var chats = ChannelOptions()
+    (chats.app, chats.sharing) = ("clique", .conversation)
+    let namespaces = NamespaceTable(namespaces: ["state.threads": threads, "clique.chat": chats])
     return try BackboneThread.start(
       onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
       build: { [self] loop in

@@ -78,7 +78,7 @@ struct RequestGatheringTests {
   /// State in all partitions, and somebody whose thread with Ann is not where Ann is.
   private func apart() throws -> (Partitioning, other: String) {
     var threads = ChannelOptions()
-    (threads.app, threads.isShared) = ("state", true)
+    (threads.app, threads.sharing) = ("state", .user)
     let shared = Partitioning(count: 3, namespaces: NamespaceTable(namespaces: ["state.threads": threads]))
     let other = (0..<1000).map { "user-\($0)" }.first { shared.place(ofPair: "ann", $0) != shared.place(ofUser: "ann") }
     return (shared, try #require(other))

@@ -93,7 +93,10 @@ final class Brokers: Sendable {
   func said(_ sentence: String) -> Bool { account.contains(sentence) }
 
   /// The process of each partition that was started last, as the one that starts them says.
-  var identifiers: [Int: Int32] {
+  var identifiers: [Int: Int32] { Self.identifiers(in: account) }
+
+  /// - Parameter account: what the one that starts them has said.
+  static func identifiers(in account: String) -> [Int: Int32] {
     let sentence = /the broker of partition ([0-9]+) was started as process ([0-9]+)/
     var found: [Int: Int32] = [:]
     for match in account.matches(of: sentence) {

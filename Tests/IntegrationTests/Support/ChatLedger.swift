@@ -57,6 +57,20 @@ struct ChatLedger {
     return faults
   }
 
+  /// What is wrong with the entry of a list, when its owner has read everything.
+  func faults(inEntry entry: JSON?, of reader: String, at time: Int) -> [String] {
+    guard let entry, entry["state"].string == "active" else {
+      return ["\(reader)'s list says \(entry?.description ?? "nothing")"]
+    }
+    let last = messages.filter { $0.value.isFor(reader, at: time) }.max { $0.key < $1.key }?.value
+    // The text of a message that disappears stands in the chat alone.
+    let text = last?.expires == nil ? last?.text : nil
+    let isRight =
+      entry["last"].string == text && entry["expires"].int == last?.expires && entry["from"].string == last?.author
+      && entry["unread"].int == 0
+    return isRight ? [] : ["\(reader)'s list says \(entry) after \(last?.text ?? "nothing")"]
+  }
+
   /// Who may open each picture of the chat once nobody blocks anybody. Of the others nothing is kept.
   func pictures(of people: [String], at time: Int) -> PictureLedger {
     var ledger = PictureLedger()

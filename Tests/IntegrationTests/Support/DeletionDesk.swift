@@ -78,10 +78,13 @@ struct DeletionDesk {
     Set(try FileManager.default.contentsOfDirectory(atPath: hall.data.appendingPathComponent("pictures").path))
   }
 
-  /// The kinds of files in which one of the texts stands: the journal of a database is of its kind.
+  /// The kinds of files in which one of the texts stands.
   static func kinds(in folder: URL, holding texts: [String]) throws -> Set<String> {
-    Set(
-      try ByteSearch.files(in: folder, holding: texts).values.flatMap(\.self)
-        .compactMap { $0.split(separator: ".").first.map(String.init) })
+    kinds(of: try ByteSearch.files(in: folder, holding: texts))
+  }
+
+  /// The kinds of what holds texts: the journal of a database is of its kind, and so is a table.
+  static func kinds(of holders: [String: [String]]) -> Set<String> {
+    Set(holders.values.flatMap(\.self).compactMap { $0.split(separator: ".").first.map(String.init) })
   }
 }

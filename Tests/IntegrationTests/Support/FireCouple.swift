@@ -27,17 +27,17 @@ final class FireCouple {
   private(set) var faults: [String] = []
   private var conversation = ""
   private var pictures: [String: (upload: PictureClient.Picture, clean: [UInt8])] = [:]
-  private let deployment: Deployment
+  private let ground: any FireGround
   private let watch: FireWatch
   private let name: String
   private var random: SeededGenerator
   private var count = 0
 
-  init(_ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator) {
-    (self.name, self.deployment, self.watch, self.random) = (name, deployment, watch, random)
+  init(_ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator) {
+    (self.name, self.ground, self.watch, self.random) = (name, ground, watch, random)
     people = ["\(name)-ann", "\(name)-bob"]
     devices = people.map { user in
-      ["a", "b"].map { FireDevice(user, at: $0, of: deployment, watch) }
+      ["a", "b"].map { FireDevice(user, at: $0, of: ground, watch) }
     }
   }
 
@@ -223,7 +223,7 @@ final class FireCouple {
   private func receive(_ person: Int) async throws {
     guard let reception = Reception.allCases.randomElement(using: &random) else { return }
     let device = FireDevice(
-      "\(name)-stranger\(strangers.count)", at: Bool.random(using: &random) ? "a" : "b", of: deployment, watch)
+      "\(name)-stranger\(strangers.count)", at: Bool.random(using: &random) ? "a" : "b", of: ground, watch)
     try await device.follow(map: "clique.list:\(device.user)")
     let texts = [next("wants to know"), next("asks again")]
     func ask(_ text: String) async throws -> String? {
@@ -253,8 +253,12 @@ final class FireCouple {
     return try await device.look(at: picture, of: "clique", clean: clean)
   }
 
-  /// What is wrong in the end with what devices show.
+  /// What is wrong in the end with what devices show, when each of the two has read everything.
   func check() async throws {
+    let newest = ledger.messages.keys.max() ?? 0
+    for person in 0...1 {
+      try await any(person).call("clique.read", #"{"conversation":"\#(conversation)","offset":\#(newest)}"#)
+    }
     for device in devices.flatMap({ $0 }) {
       _ = try await eventually(within: .seconds(60)) {
         try await device.mend()
@@ -269,16 +273,29 @@ final class FireCouple {
       }
       faults += faults(of: stranger)
     }
+    for person in 0...1 { try await checkTotals(of: person) }
     for (text, user) in secrets {
       let all = devices.flatMap { $0 }.filter { $0.user == user }
       if all.contains(where: { $0.heard.contains { $0.contains(text) } }) { faults.append("\(user) was sent \(text)") }
     }
   }
 
+  /// What is unread adds up to what waits: the requests of strangers.
+  private func checkTotals(of person: Int) async throws {
+    let waiting = strangers.count { $0.host == people[person] && $0.reception == .waiting }
+    var totals: [Int?] = []
+    let agrees = try await eventually(within: .seconds(60)) {
+      let answer = try await any(person).call("clique.totals", "{}")
+      totals = ["conversations", "messages", "requests"].map { answer.data[$0].int }
+      return totals == [0, 0, waiting]
+    }
+    if !agrees { faults.append("\(people[person])'s totals are \(totals), and \(waiting) requests wait") }
+  }
+
   private func faults(of device: FireDevice) -> [String] {
-    var faults = ledger.faults(in: ChatView(device.seen(chat)), of: device.user, at: FireClock.now)
-    let state = device.map("clique.list:\(device.user)")[conversation]?["state"].string
-    if state != "active" { faults.append("\(device.user)'s list says \(state ?? "nothing")") }
+    let now = FireClock.now
+    var faults = ledger.faults(in: ChatView(device.seen(chat)), of: device.user, at: now)
+    faults += ledger.faults(inEntry: device.map("clique.list:\(device.user)")[conversation], of: device.user, at: now)
     let said = device.map(reactions).mapValues { $0["reaction"].string ?? "" }
     let wanted = ledger.reactions
     if said != wanted { faults.append("\(device.user) sees the reactions \(said) in place of \(wanted)") }
@@ -310,15 +327,27 @@ final class FireCouple {
 
   /// What is wrong in the end with what people find who look for pictures.
   func checkPictures() async throws {
-    let stranger = FireDevice("\(name)-eve", at: "a", of: deployment, watch)
+    let stranger = FireDevice("\(name)-eve", at: "a", of: ground, watch)
     for id in pictures.keys.sorted() {
       for device in [any(0), any(1), stranger] {
-        let look = try await look(at: id, device)
-        let (before, after) = (album(at: look.began), album(at: look.ended))
-        // What goes at this moment may be found or not.
-        if before.kept == after.kept { faults += before.faults(in: look) }
+        var found = try await pictureFaults(id, device)
+        // Whoever has removed a picture finds it for as long as it is kept, which is not where the message was.
+        if ledger.messages.values.contains(where: { $0.picture == id && $0.isRemoved && $0.author == device.user }) {
+          _ = try await eventually(within: .seconds(60)) {
+            found = try await pictureFaults(id, device)
+            return found.isEmpty
+          }
+        }
+        faults += found
       }
     }
+  }
+
+  private func pictureFaults(_ id: String, _ device: FireDevice) async throws -> [String] {
+    let look = try await look(at: id, device)
+    let (before, after) = (album(at: look.began), album(at: look.ended))
+    // What goes at this moment may be found or not.
+    return before.kept == after.kept ? before.faults(in: look) : []
   }
 
   /// The pictures that are to be found at a time.

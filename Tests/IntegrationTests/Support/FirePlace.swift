@@ -6,7 +6,7 @@ import Testing
 struct FirePlace: Sendable, CustomTestStringConvertible {
   let engine: Engine
   let kind: Deployment.Kind
-  /// More than one: the broker starts a process for each, and State is shared among them.
+  /// More than one: the broker starts a process for each, and Clique and State are shared among them.
   var partitions = 1
 
   var testDescription: String {
@@ -17,7 +17,7 @@ struct FirePlace: Sendable, CustomTestStringConvertible {
   static let here =
     [FirePlace(engine: .sqlite, kind: .serve)] + Engine.here.map { FirePlace(engine: $0, kind: .ipc) }
 
-  /// The same with State shared among partitions, which takes PostgreSQL.
+  /// The same with the apps shared among partitions, which takes PostgreSQL.
   static let shared =
     Engine.here.filter { $0 == .postgres }.map { FirePlace(engine: $0, kind: .ipc, partitions: 3) }
 
@@ -41,8 +41,8 @@ struct FirePlace: Sendable, CustomTestStringConvertible {
           attributes: [.posixPermissions: 0o600])
         try #require(isMade)
         own += [
-          "cluster.partitions=\(partitions)", "state.partitioned=true", "keys.master_file=\(master)",
-          "log.postgres.wait=1h",
+          "cluster.partitions=\(partitions)", "clique.partitioned=true", "state.partitioned=true",
+          "keys.master_file=\(master)", "log.postgres.wait=1h",
         ]
       }
       try await Deployment.with(

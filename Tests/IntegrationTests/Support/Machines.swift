@@ -18,7 +18,7 @@ final class Machines: Sendable {
   private let settings: [String]
   private let configuration: URL
   private let brokerConfiguration: URL
-  private let database: OwnDatabase
+  let database: OwnDatabase
   private let machines = Mutex<[String: FanfareProcess]>([:])
   private let gateways = Mutex<[String: FanfareProcess]>([:])
 

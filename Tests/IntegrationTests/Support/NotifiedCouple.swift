@@ -17,12 +17,15 @@ final class NotifiedCouple {
   private var random: SeededGenerator
   private var count = 0
 
+  /// - Parameter isShared: Clique is, among partitions.
   init(
-    _ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, _ receiver: PushReceiver
+    _ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, _ receiver: PushReceiver,
+    isShared: Bool
   ) {
     (self.name, self.random) = (name, random)
     people = [("ann", "a"), ("bob", "b")].map { user, gateway in
-      NotifiedPerson(FireDevice("\(name)-\(user)", at: gateway, of: deployment, watch), receiver)
+      NotifiedPerson(
+        FireDevice("\(name)-\(user)", at: gateway, of: deployment, watch), receiver, isHeardLate: isShared)
     }
   }
 

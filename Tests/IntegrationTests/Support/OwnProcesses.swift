@@ -76,4 +76,17 @@ final class OwnDatabase: Sendable {
       return (0..<rows.count).map { rows.text($0, 0) }
     }
   }
+
+  /// The tables of a schema in which a text stands, as it is or in bytes.
+  func tables(in schema: String, holding text: String) throws -> [String] {
+    let hex = text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    let quoted = text.replacing("'", with: "''")
+    let tables = try ask("SELECT tablename::text FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
+    try #require(!tables.isEmpty)
+    return try tables.filter { table in
+      let rows = "SELECT r::text AS it FROM \(schema).\(table) AS r"
+      let isThere = "position('\(quoted)' IN it) > 0 OR position('\(hex)' IN it) > 0"
+      return try ask("SELECT count(*)::text FROM (\(rows)) AS rows WHERE \(isThere)") != ["0"]
+    }
+  }
 }

@@ -33,7 +33,8 @@ struct PictureClient {
     return try ask("PUT", "/\(app)/pictures?id=\(picture.id)", headers, Array(picture.bytes[range])).status
   }
 
-  func get(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("GET", "/\(app)/pictures/\(picture.id)") }
+  func get(_ picture: Picture) throws -> HTTPExchange.Answer { try get(id: picture.id) }
+  func get(id: String) throws -> HTTPExchange.Answer { try ask("GET", "/\(app)/pictures/\(id)") }
 
   /// - Parameter headers: more lines of the head, each with its end.
   func get(_ picture: Picture, _ headers: String) throws -> HTTPExchange.Answer {

@@ -1,18 +1,4 @@
-public import Wire
-
-/// Which partition this is, where State is shared among partitions
-/// (docs/decisions/0073-state-in-all-partitions.md): a thread is where its pair is, and what a person sees is where the
-/// person is. So a decision about a thread tells other partitions what it shows there (``StateRelay``).
-public struct StatePlaces: Sendable {
-  /// From 0.
-  public var own: Int
-  public var partitioning: Partitioning
-
-  public init(own: Int, partitioning: Partitioning) {
-    self.own = own
-    self.partitioning = partitioning
-  }
-}
+import Wire
 
 extension StateApp {
   /// The partition of a person; nil: this one, or there are no others.

@@ -1,0 +1,151 @@
+import Wire
+
+/// What stands between two people whose conversation is elsewhere, as home looks at it: a ``Pair`` without messages and
+/// marks. What follows at home from a change, such as who sees which profile, home works out when it hears of it.
+extension Clique {
+  /// Tells home what stands between two people, where that has changed and home is elsewhere.
+  func tellBond(from old: Pair, to new: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    if isHome || old.bond(id) == new.bond(id) { return }
+    draft.add(try relay(.bond(new.bond(id)), to: Partitioning.home, draft.view))
+  }
+
+  func receive(_ bond: CliqueRelay.Bond, sent: Int64, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let (id, draft) = (bond.conversation, CliqueDraft(view))
+    let stored = try view.record(Pair.self, Key.pair(id))
+    // What names somebody who was forgotten since is late: the conversation's partition forgets them, too, and says so.
+    if try wereForgotten([bond.a, bond.b], since: sent, view) { return AppDecision() }
+    if stored == nil, bond.a.isEmpty, bond.b.isEmpty { return AppDecision() }
+    let old = stored ?? Pair(a: bond.a, b: bond.b)
+    var new = old
+    for side in PairState.Side.allCases where bond.user(side).isEmpty && !old.user(side).isEmpty {
+      new.forget(side, at: view.now)
+    }
+    for side in PairState.Side.allCases {
+      if !old.state.isBlocked(by: side), bond.state.isBlocked(by: side) { try beginBlock(&new, side, draft) }
+    }
+    let asker = old.state.asker
+    new.adopt(bond)
+    for side in PairState.Side.allCases {
+      if old.state.isBlocked(by: side), !bond.state.isBlocked(by: side) { try endBlock(&new, side, draft) }
+    }
+    if let asker, old.state.standing != .active, new.state.standing == .active {
+      try answers(&new, asker.other, draft)
+    }
+    if let asker = new.state.asker, bond.waiting > old.copied ?? 0, new.state.sight(of: asker) == .asking {
+      let seen = try profile(of: new.user(asker.other), seenBy: new.user(asker), view)
+      if let name = seen?.content.name, !name.isEmpty { new[mark: asker].named = name }
+    }
+    try commitBond(old, &new, id: id, draft)
+    return draft.decision()
+  }
+
+  /// What a block means at home: before the pair says that there is one.
+  private func beginBlock(_ pair: inout Pair, _ side: PairState.Side, _ draft: CliqueDraft) throws(ClientError) {
+    let (user, other) = (pair.user(side), pair.user(side.other))
+    if user.isEmpty || other.isEmpty { return }
+    try freeze(&pair, side, draft)
+    let visits = try draft.view.record(Visits.self, Key.visits(of: user))
+    pair[mark: side].keepLastSeen(visits, from: pair.crossedFrom ?? 0, now: draft.now)
+    try draft.update(user) { person in
+      if !person.blocked.containsBytes(of: other) { person.blocked.append(other) }
+    }
+    draft.refresh(try Channels.crossings(user), key: other, .soon)
+    draft.refresh(try Channels.list(user), key: pair.id, .soon)
+    try setGroupBlock(by: user, of: other, true, draft)
+  }
+
+  private func endBlock(_ pair: inout Pair, _ side: PairState.Side, _ draft: CliqueDraft) throws(ClientError) {
+    let (user, other) = (pair.user(side), pair.user(side.other))
+    if let from = pair.crossedFrom {
+      pair[mark: side.other].lastSeen = pair[mark: side.other].lastSeen?.map { $0.counting(from: from) }
+    }
+    if user.isEmpty || other.isEmpty { return }
+    try draft.update(user) { person in person.blocked.drop(other) }
+    try unfreeze(&pair, side, draft)
+    draft.refresh(try Channels.list(user), key: pair.id, .soon)
+    try setGroupBlock(by: user, of: other, false, draft)
+  }
+
+  /// Writes the copy, and shows at home what follows from it.
+  private func commitBond(
+    _ old: Pair, _ new: inout Pair, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    for side in PairState.Side.allCases where !new.user(side).isEmpty {
+      let (user, other) = (new.user(side), new.user(side.other))
+      if old.state.isBlocked(by: side) != new.state.isBlocked(by: side) {
+        draft.refresh(try Channels.blocked(user), key: other.isEmpty ? old.user(side.other) : other, .atomically)
+      }
+      try showLastSeen(old, new, side, id: id, draft)
+      try commitPeople(old, new, side, id: id, draft)
+      // Lists show the last crossing, which home works out. Of a block the other's list must show nothing.
+      if old.state.sight(of: side) != new.state.sight(of: side) {
+        draft.refresh(try Channels.list(user), key: id, .soon)
+      }
+    }
+    if new == old { return }
+    if new.isBlank || new.a.isEmpty && new.b.isEmpty {
+      draft.erase(Key.pair(id))
+    } else {
+      draft.write(Key.pair(id), new)
+    }
+  }
+
+  /// The copy's time has come: visits that somebody still sees have ended, or a block's end counts no more.
+  func bondIsDue(_ stored: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    var new = stored.advanced(to: draft.now)
+    try commitBond(stored, &new, id: id, draft)
+  }
+
+  /// What the conversation's partition forgets of somebody, home forgets of its copy.
+  func forgetBond(
+    _ users: SoughtUsers, _ stored: Pair, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let sides = PairState.Side.allCases.filter { !stored.user($0).isEmpty && users.contains(stored.user($0)) }
+    if sides.isEmpty { return }
+    var pair = stored
+    for side in sides {
+      if !pair.state.isBlocked(by: side.other) { try thaw(&pair, side.other, draft) }
+      pair.forget(side, at: draft.now)
+      pair.hideTimers()
+    }
+    try commitBond(stored, &pair, id: id, draft)
+    for side in sides {
+      let (user, other) = (stored.user(side), pair.user(side.other))
+      if other.isEmpty { continue }
+      draft.refresh(try Channels.list(other), key: id, .soon)
+      draft.refresh(try Channels.blocked(other), key: user, .atomically)
+      draft.refresh(try Channels.people(other), key: user, .soon)
+      try draft.update(other) { person in person.blocked.drop(user) }
+    }
+  }
+}
+
+extension CliqueRelay.Bond {
+  func user(_ side: PairState.Side) -> String { side == .a ? a : b }
+}
+
+extension Clique.Pair {
+  /// A copy at home of what stands elsewhere.
+  init(a: String, b: String) { (self.a, self.b) = (a, b) }
+
+  func bond(_ id: String) -> CliqueRelay.Bond {
+    CliqueRelay.Bond(
+      conversation: id, a: a, b: b, state: state, crossedFrom: crossedFrom, openedAt: openedAt,
+      blockedAtA: markA.blockedAt, blockedAtB: markB.blockedAt, waiting: waiting.count)
+  }
+
+  /// Takes over what stands elsewhere.
+  mutating func adopt(_ bond: CliqueRelay.Bond) {
+    adopt(bond.state)
+    (crossedFrom, openedAt) = (bond.crossedFrom, bond.openedAt)
+    (markA.blockedAt, markB.blockedAt) = (bond.blockedAtA, bond.blockedAtB)
+    copied = bond.waiting == 0 ? nil : bond.waiting
+    hideTimers()
+  }
+
+  /// When requests and cooldowns end, the conversation's partition says.
+  mutating func hideTimers() {
+    requestEnds = state.asker == nil ? 0 : .max
+    if case .declined = state.standing { coolUntil = .max } else { coolUntil = 0 }
+  }
+}
