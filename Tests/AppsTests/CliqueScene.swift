@@ -273,7 +273,10 @@ final class CliqueScene: AppView {
   func field(_ name: String, _ user: String, _ id: String) throws -> String? {
     guard let entry = maps[try ChannelName("clique.list:\(user)")]?[id] else { return nil }
     let object = try JSONSerialization.jsonObject(with: Data(entry.data)) as? [String: Any]
-    return object?[name].map { "\($0)" }
+    // Of an object in one order: a dictionary is in any.
+    return object?[name].map { value in
+      (value as? [String: Any])?.map { "\($0)=\($1)" }.sorted().joined(separator: " ") ?? "\(value)"
+    }
   }
 
   func state(_ user: String, _ id: String) throws -> String? { try field("state", user, id) }

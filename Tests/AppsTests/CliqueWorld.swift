@@ -178,10 +178,10 @@ struct CliqueWorld {
 }
 
 extension AppNotification {
-  /// Without what a dictionary gives out in any order.
+  /// Without what a dictionary gives out in any order, and what only home needs of conversations elsewhere.
   fileprivate var withoutData: AppNotification {
     var plain = self
-    plain.data = [:]
+    (plain.data, plain.newest) = ([:], nil)
     return plain
   }
 }

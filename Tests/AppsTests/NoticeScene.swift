@@ -94,12 +94,12 @@ final class NoticeScene: AppView {
   /// The fake app's view of a subject, without a notice.
   func set(
     _ user: String, _ subject: String, unacknowledged: Int, unseen: Int, since: Int64? = nil,
-    topic: String = "clique.message", unseenSince: Int64? = nil
+    topic: String = "clique.message", unseenSince: Int64? = nil, newest: UInt64? = nil
   ) {
     waiting[user + "|" + subject] = AppNotification(
       topic: topic, unacknowledged: unacknowledged, unseen: unseen, since: since ?? now, badge: unseen,
       sender: "Bob", text: "a secret", data: ["channel": subject],
-      unseenSince: unseenSince)
+      unseenSince: unseenSince, newest: newest)
   }
 
   func remove(_ user: String, _ subject: String) { waiting[user + "|" + subject] = nil }

@@ -193,6 +193,34 @@ struct NoticeTests {
     #expect(scene.sends.count == 2)
   }
 
+  @Test(
+    "a notice behind the look that has seen what it tells of sends nothing more, unless devices may lack it; what is newer does",
+    arguments: [false, true])
+  func behind(isLost: Bool) throws {
+    let scene = NoticeScene()
+    try scene.register("ann", "a")
+    scene.set("ann", chat, unacknowledged: 1, unseen: 1, newest: 11)
+    try scene.notice("ann", chat)
+    try scene.advance(4_999)
+    scene.set("ann", chat, unacknowledged: 2, unseen: 2, since: scene.now - 4_999, newest: 12)
+    try scene.advance(1, answers: !isLost)
+    #expect(scene.sends.count == 1)
+    try scene.notice("ann", chat)
+    if isLost {
+      try scene.restart()
+      try scene.answer(try #require(scene.sends.last?.send))
+    }
+    try scene.advance(60_000)
+    #expect(try scene.sends.count == (isLost ? 2 : 1) && scene.state("ann", chat) == .shown)
+    try scene.notice("ann", chat)
+    try scene.advance(60_000)
+    #expect(scene.sends.count == (isLost ? 2 : 1), "all devices have it now")
+    scene.set("ann", chat, unacknowledged: 3, unseen: 3, since: scene.now, newest: 13)
+    try scene.notice("ann", chat)
+    try scene.advance(60_000)
+    #expect(scene.sends.count == (isLost ? 3 : 2))
+  }
+
   @Test("a service that asks to wait is left alone for that long, the other devices are not told again")
   func later() throws {
     let scene = NoticeScene()

@@ -134,8 +134,9 @@ extension Clique {
     about subject: String, for user: String, _ view: any AppView
   ) throws(ClientError) -> AppNotification? {
     guard let id = Self.conversation(ofSubject: subject) else { return nil }
+    let isHere = elsewhere(ofConversation: id) == nil
     let news =
-      elsewhere(ofConversation: id) == nil
+      isHere
       ? try news(of: id, for: user, view)
       : try view.record(CliqueHeldNews.self, CliqueHeldNews.key(of: user, in: id))?.news
     guard let news, !news.isSilent else { return nil }
@@ -144,7 +145,7 @@ extension Clique {
     return AppNotification(
       topic: news.topic, unacknowledged: news.unacknowledged, unseen: news.unseen, since: news.since,
       badge: try badge(of: user, view), sender: try shownName(of: news.from, to: user, view) ?? news.from,
-      text: news.text, data: data, unseenSince: news.unseenSince)
+      text: news.text, data: data, unseenSince: news.unseenSince, newest: isHere ? nil : news.offset)
   }
 
   private static func conversation(ofSubject subject: String) -> String? {

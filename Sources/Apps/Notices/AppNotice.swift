@@ -41,12 +41,16 @@ public struct AppNotification: Sendable, Equatable {
   public var text: String?
   /// For the app on the phone, such as the channel and the offset: short names and values.
   public var data: [String: String]
+  /// Grows with whatever comes, where this may be known a moment before the notice of it: what devices were told up to this
+  /// is not told again. Nil: a notice is there as soon as what it tells of.
+  public var newest: UInt64?
 
   public init(
     topic: String, unacknowledged: Int, unseen: Int, since: Int64, badge: Int, sender: String? = nil,
-    text: String? = nil, data: [String: String] = [:], unseenSince: Int64? = nil
+    text: String? = nil, data: [String: String] = [:], unseenSince: Int64? = nil, newest: UInt64? = nil
   ) {
     self.unseenSince = unseenSince
+    self.newest = newest
     self.topic = topic
     self.unacknowledged = unacknowledged
     self.unseen = unseen

@@ -132,6 +132,7 @@ extension NoticeRound {
       }
     let state = subject.state.after(event).state
     (subject.state, subject.missing) = (state, nil)
+    if event != .done { subject.told?.newest = nil }
     let newer = subject.newer
     subject.newer = nil
     switch (state, newer) {
@@ -202,6 +203,7 @@ extension NoticeRound {
     }
     subject.shownOn += devices.filter { !subject.shownOn.containsBytes(of: $0) }
     subject.missing = subject.newer == nil ? (subject.missing ?? []) + devices : nil
+    subject.told?.newest = nil
     (subject.state, subject.newer, subject.due) = (subject.state.after(.lost).state, nil, now)
     notices.subjects[index] = subject
   }

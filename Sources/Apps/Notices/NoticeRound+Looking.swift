@@ -61,6 +61,12 @@ extension NoticeRound {
     guard let found, found.unseen > 0, !subject.isSeen(in: found) else { return seen(index, badge, isEarly) }
     if found.unacknowledged == 0 {
       acknowledged(index, isEarly)
+    } else if subject.state == .renewed, subject.missing == nil, let newest = found.newest,
+      newest == subject.told?.newest
+    {
+      // The notice came after the look that had seen what it tells of.
+      (notices.subjects[index].state, _) = subject.state.after(.nobody)
+      lookAgain(index)
     } else if subject.state.isPending {
       return isEarly ? () : try send(index, found, badge)
     } else if !isEarly {
@@ -179,7 +185,7 @@ extension NoticeRound {
     notices.subjects[index].triedAt = subject.triedAt ?? now
     // Devices that are told later, since they were held, may be told a lower number.
     notices.subjects[index].told = .init(
-      unseen: max(found.unseen, subject.missing == nil ? 0 : subject.told?.unseen ?? 0), at: now)
+      unseen: max(found.unseen, subject.missing == nil ? 0 : subject.told?.unseen ?? 0), at: now, newest: found.newest)
     notices.subjects[index].newer = nil
     notices.subjects[index].isHurried = nil
     let devices = free.map { device in

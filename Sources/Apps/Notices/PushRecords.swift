@@ -218,6 +218,8 @@ extension PushNotices {
     var updatedAt: Int64?
     /// How often updates were tried since devices took one.
     var tries: Int?
+    /// The newest of it (``AppNotification/newest``), where all devices were told; nil: not known, or not all were.
+    var newest: UInt64?
   }
 
   /// What a backend wants to have shown, and what was acknowledged of it.
