@@ -130,7 +130,7 @@ final class FireDevice: Sendable {
     try await untilAnswered("look at \(picture.id)") { () -> PictureLook? in
       let began = FireClock.now
       let answer = try? await onOwnThread { try self.pictures(app).get(picture) }
-      guard let answer, answer.status == 200 || answer.status == 404 else { return nil }
+      guard let answer, !answer.isCutOff, answer.status == 200 || answer.status == 404 else { return nil }
       return PictureLook(
         viewer: user, picture: picture.id, isOpen: answer.status == 200,
         isWhole: answer.body == (clean ?? picture.bytes), began: began, ended: FireClock.now)

@@ -11,6 +11,13 @@ struct HTTPExchange {
     var body: [UInt8]
 
     var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Whether the connection ended before all of the body came that the head promises: whoever sent it was killed.
+    var isCutOff: Bool {
+      let length = head.lowercased().components(separatedBy: "\r\ncontent-length: ").dropFirst().first
+        .flatMap { Int($0.prefix { $0.isNumber }) }
+      return length.map { body.count < $0 } ?? false
+    }
   }
 
   let port: Int
