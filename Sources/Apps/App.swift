@@ -275,6 +275,12 @@ extension AppView {
 
   public func wasForgotten(_ user: String, since time: Int64) throws(ClientError) -> Bool { false }
 
+  /// Whether the data of any of the users was deleted since. The empty name is nobody's.
+  func wereForgotten(_ users: [String], since time: Int64) throws(ClientError) -> Bool {
+    for user in users where !user.isEmpty { if try wasForgotten(user, since: time) { return true } }
+    return false
+  }
+
   public func shownName(of user: String, to reader: String) throws(ClientError) -> String { user }
 
   public func unlessMissing<Result>(

@@ -22,6 +22,15 @@ public struct AppPlaces: Sendable {
   /// - Returns: nil: it is this one.
   func other(_ place: Int) -> Int? { place == own ? nil : place }
 
+  /// Where a gateway counts other partitions than this broker, it asks the wrong one. Nothing may be decided there.
+  ///
+  /// - Parameter app: the app's section in the settings.
+  static func misplaced(_ app: String) -> ClientError {
+    .internalError.saying(
+      "this belongs to another partition; cluster.partitions and \(app).partitioned have to be the same for gateways and "
+        + "brokers")
+  }
+
   /// All partitions but this one.
   var others: [Int] { (0..<partitioning.count).filter { $0 != own } }
 }

@@ -258,7 +258,7 @@ struct CliquePlacesTests {
     }
     #expect(try mine.call(ann, "totals").contains(#""messages":0"#))
     #expect(code { try home.receive(Array(#"{"sent":1,"says":{"later":{}}}"#.utf8)) } == ClientError.badRequest.code)
-    let known = try StateJSON.encode(CliqueRelay(sent: 1, says: .known("known/0")))
+    let known = try AppJSON.encode(CliqueRelay(sent: 1, says: .known("known/0")))
     #expect(code { try CliqueScene().receive(known) } == ClientError.notAvailable.code)
   }
 

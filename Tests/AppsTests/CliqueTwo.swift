@@ -162,7 +162,7 @@ extension CliqueScene {
     defer { relays = [] }
     return try relays.compactMap { relay in
       let says: String? =
-        switch try StateJSON.decode(CliqueRelay.self, relay.data).says {
+        switch try AppJSON.decode(CliqueRelay.self, relay.data).says {
         case .used: "used"
         case .dropped: "dropped"
         case .claim: "claim"
@@ -175,6 +175,6 @@ extension CliqueScene {
   }
 
   func receive(_ says: CliqueRelay.Says) throws {
-    try receive(try StateJSON.encode(CliqueRelay(sent: now, says: says)))
+    try receive(try AppJSON.encode(CliqueRelay(sent: now, says: says)))
   }
 }

@@ -125,7 +125,7 @@ extension StateScene {
   }
 
   func receive(_ says: StateRelay.Says) throws {
-    try receive(try StateJSON.encode(StateRelay(sent: now, says: says)))
+    try receive(try AppJSON.encode(StateRelay(sent: now, says: says)))
   }
 
   /// Opens the recorder and sends pictures that lie in another partition.

@@ -41,7 +41,7 @@ struct StatePlacesTests {
         id: "lent-\(scene.lookups)-\(number)-0123456789abcdef", owner: user, type: "image/png", bytes: 9, key: key,
         due: scene.now + 1)
     }
-    let lent = try StateJSON.encode(StateLent(pictures: pictures))
+    let lent = try AppJSON.encode(StateLent(pictures: pictures))
     try scene.send(user, to: other, pictures.map(\.id), #","caption":"of \#(user)""#, lent: lent)
   }
 

@@ -39,20 +39,18 @@ extension Clique {
     _ user: String, _ other: String, _ writer: inout JSONWriter, _ view: any AppView
   ) throws(ClientError) {
     let id = isHome ? "" : CliqueIdentifier.ordered(user, other)
-    if let crossing = try shownCrossing(user, other, id, view) {
-      writer.write("crossing", raw: Array(crossing.utf8))
-    }
+    if let crossing = try shownCrossing(user, other, id, view) { writer.write("crossing", raw: crossing) }
   }
 
   /// The last crossing of two people as JSON, as lists show it; nil: there is none.
-  func lastCrossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> String? {
+  func lastCrossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> [UInt8]? {
     guard let crossing = try crossing(user, other, view), let last = crossing.latest(1).first else { return nil }
     var writer = JSONWriter()
     writer.object { writer in
       writer.write("place", last.place)
       writer.write("time", last.end == 0 ? view.now : last.end)
     }
-    return String(decoding: writer.bytes, as: UTF8.self)
+    return writer.bytes
   }
 
   /// When and where two people crossed, as the first sees it (``LastSeen``); nil where they did not, one of them is

@@ -80,7 +80,7 @@ extension Clique {
   }
 
   /// Writes a pair of which nothing has changed that either side's lists show.
-  private func write(_ pair: Pair, id: String, _ draft: CliqueDraft) {
+  func write(_ pair: Pair, id: String, _ draft: CliqueDraft) {
     if pair.isBlank { draft.erase(Key.pair(id)) } else { draft.write(Key.pair(id), pair) }
   }
 }

@@ -46,9 +46,7 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
-      try freeze(&pair, side, draft)
-      pair[mark: side].keepLastSeen(
-        try view.record(Visits.self, Key.visits(of: call.user)), from: pair.crossedFrom ?? 0, now: view.now)
+      try keepSight(of: &pair, side, draft)
       pair.adopt(step.state)
       try draft.update(call.user) { person throws(ClientError) in
         if person.blocked.count >= rules.maximumBlocked {
@@ -62,13 +60,27 @@ extension Clique {
         person.blockMark = mark
         person.blocked.append(other)
       }
-      // Of the one who blocks alone: nothing that the other sees changes, and no entry of theirs is worked out.
-      draft.refresh(try Channels.crossings(call.user), key: other, .soon)
-      draft.refresh(try Channels.list(call.user), key: id, .soon)
-      try setGroupBlock(by: call.user, of: other, true, draft)
+      try showBlock(by: call.user, of: other, id: id, draft)
     }
     try commit(stored, pair, id: id, draft)
     return draft.decision()
+  }
+
+  /// Keeps what the other goes on seeing of a side that blocks them now.
+  ///
+  /// - Parameter pair: as it was before the block.
+  func keepSight(of pair: inout Pair, _ side: PairState.Side, _ draft: CliqueDraft) throws(ClientError) {
+    try freeze(&pair, side, draft)
+    pair[mark: side].keepLastSeen(
+      try draft.view.record(Visits.self, Key.visits(of: pair.user(side))), from: pair.crossedFrom ?? 0, now: draft.now)
+  }
+
+  /// Shows a block that begins to the one who blocks alone: nothing that the other sees changes, and no entry of theirs is
+  /// worked out.
+  func showBlock(by user: String, of other: String, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    draft.refresh(try Channels.crossings(user), key: other, .soon)
+    draft.refresh(try Channels.list(user), key: id, .soon)
+    try setGroupBlock(by: user, of: other, true, draft)
   }
 
   func unblock(

@@ -26,7 +26,7 @@ extension StateApp {
   /// Somebody's channel of events says with whom a thread has changed.
   public func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool {
     guard StateChannels.owner(of: channel)?.namespace == StateChannels.eventsNamespace,
-      let notice = try? StateJSON.decode(NamedInNotice.self, publication.data)
+      let notice = try? AppJSON.decode(NamedInNotice.self, publication.data)
     else { return false }
     return users.contains(notice.with)
   }

@@ -29,9 +29,9 @@ extension StateApp {
 
   /// The entry with what its user sees.
   func shown(_ entry: StateListEntry) throws(ClientError) -> AppEntry {
-    let kept = try StateJSON.encode(entry)
+    let kept = try AppJSON.encode(entry)
     return AppEntry(
-      data: entry.hasText ? try StateJSON.encode(opened(entry)) : kept, kept: entry.hasText ? kept : nil,
+      data: entry.hasText ? try AppJSON.encode(opened(entry)) : kept, kept: entry.hasText ? kept : nil,
       score: entry.since ?? 0)
   }
 

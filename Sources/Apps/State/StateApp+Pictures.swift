@@ -62,7 +62,7 @@ extension StateApp {
       picture.due ?? .min > view.now
     else { throw StateError.notRevealed }
     do {
-      return AppDecision(reply: try StateJSON.encode(StatePictureUploadReply(key: Bytes64(try vault.open(key)))))
+      return AppDecision(reply: try AppJSON.encode(StatePictureUploadReply(key: Bytes64(try vault.open(key)))))
     } catch let error as KeyVaultError {
       throw StateError.vault(error)
     } catch {
@@ -87,7 +87,7 @@ extension StateApp {
     }
     do {
       let key = try vault.open(found.key)
-      return AppDecision(reply: try StateJSON.encode(StatePictureKeyReply(type: found.type, key: Bytes64(key))))
+      return AppDecision(reply: try AppJSON.encode(StatePictureKeyReply(type: found.type, key: Bytes64(key))))
     } catch let error as KeyVaultError {
       throw StateError.vault(error)
     } catch {
@@ -102,7 +102,7 @@ extension StateApp {
     for id in ids where StatePictureID.isValid(id) {
       if try view.record(StatePicture.self, StateKeys.picture + id)?.isGone(at: view.now) ?? true { gone.append(id) }
     }
-    return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))
+    return AppDecision(reply: try AppJSON.encode(StatePicturesReply(gone: gone)))
   }
 
   /// Discards a picture that nobody has sent in time. Of one that was lent it is asked whether it was sent.

@@ -7,8 +7,8 @@ extension StateApp {
     let isNotice = owner.namespace == StateChannels.eventsNamespace
     let phase =
       isNotice
-      ? (try? StateJSON.decode(ToldEvent.self, publication.data))?.event
-      : (try? StateJSON.decode(ToldPhase.self, publication.data))?.phase
+      ? (try? AppJSON.decode(ToldEvent.self, publication.data))?.event
+      : (try? AppJSON.decode(ToldPhase.self, publication.data))?.phase
     return switch phase {
     case .sent, .received: .untilAnswered
     case .expired: .forEver

@@ -8,7 +8,7 @@ extension StateApp {
     let visit = try access(call.user, with: request.to, view)
     // A repeated send is recognised before anything is checked, because it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
-      return AppDecision(try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
+      return AppDecision(try change(from: visit.before, to: visit.now, view), reply: try AppJSON.encode(reply))
     }
     var shape = visit.now.shape
     let move = shape.apply(.send, by: visit.me)
@@ -59,7 +59,7 @@ extension StateApp {
     records[visit.me] = person
     let changes = try change(from: visit.before, to: thread, looksAtBoth: true, view, records)
     let pictures = try taken(mine.records, mine.lent, by: call.user, in: thread.people, view)
-    var decision = AppDecision(changes + pictures, reply: try StateJSON.encode(reply))
+    var decision = AppDecision(changes + pictures, reply: try AppJSON.encode(reply))
     decision.reached = reached
     return decision
   }
@@ -169,7 +169,7 @@ extension StateApp {
   /// What the sender's partition has lent for this send, if that is another one.
   private func lent(_ request: StateCommand.Send, by user: String) throws(ClientError) -> [StatePicture] {
     if request.lent.isEmpty || elsewhere(ofUser: user) == nil { return [] }
-    do { return try StateJSON.decode(StateLent.self, request.lent).pictures } catch { throw .badRequest }
+    do { return try AppJSON.decode(StateLent.self, request.lent).pictures } catch { throw .badRequest }
   }
 
   /// A picture that can be sent.

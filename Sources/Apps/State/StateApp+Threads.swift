@@ -62,7 +62,7 @@ extension StateApp {
       at: recording.at, limit: recording.limit, deadline: recording.deadline, now: view.now)
     return AppDecision(
       try change(from: visit.before, to: thread, view, visit.own(person)),
-      reply: try StateJSON.encode(reply))
+      reply: try AppJSON.encode(reply))
   }
 
   /// The recorder that is opened: another or, until its deadline, the one that was given up.
@@ -158,7 +158,7 @@ extension StateApp {
   func settings(_ limit: Int64?, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     var person = try person(call.user, view)
     guard let limit else {
-      return AppDecision(reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
+      return AppDecision(reply: try AppJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
     }
     let chosen = limit == 0 ? nil : try checked(limit)
     var effects: [AppEffect] = []
@@ -171,7 +171,7 @@ extension StateApp {
     person.limit = chosen
     return AppDecision(
       effects + [try change(of: call.user, to: person, view)].compactMap(\.self),
-      reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
+      reply: try AppJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
   }
 
   func checked(_ limit: Int64) throws(ClientError) -> Int64 {
@@ -234,7 +234,7 @@ extension StateApp {
       let isShown = shown.contains(side)
       var notices: [[UInt8]] = []
       for notice in isShown && isTold ? thread.notices(after: before, for: side) : [] {
-        notices.append(try StateJSON.encode(notice))
+        notices.append(try AppJSON.encode(notice))
       }
       if let place = elsewhere(ofUser: user) {
         let shows = StateRelay.Shows(

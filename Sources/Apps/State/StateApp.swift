@@ -102,7 +102,7 @@ public struct StateApp: App {
   }
 
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] {
-    guard let entry = listEntry(kept, of: channel), let shown = try? StateJSON.encode(opened(entry)) else {
+    guard let entry = listEntry(kept, of: channel), let shown = try? AppJSON.encode(opened(entry)) else {
       return kept
     }
     return shown
@@ -111,13 +111,13 @@ public struct StateApp: App {
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] {
     guard var entry = listEntry(shown, of: channel), entry.until ?? .max <= latest else { return shown }
     entry.removeTexts()
-    return (try? StateJSON.encode(entry)) ?? shown
+    return (try? AppJSON.encode(entry)) ?? shown
   }
 
   /// The list entry, if it is revealed; nil for all others, which are nearly all, and for other channels.
   private func listEntry(_ data: [UInt8], of channel: ChannelName) -> StateListEntry? {
     guard StateChannels.owner(of: channel)?.namespace == StateChannels.threadsNamespace,
-      let entry = try? StateJSON.decode(StateListEntry.self, data), entry.phase == .revealed
+      let entry = try? AppJSON.decode(StateListEntry.self, data), entry.phase == .revealed
     else { return nil }
     return entry
   }

@@ -1,4 +1,3 @@
-import Foundation
 import Wire
 
 // Answers to clients and gateways, and the entries of lists. Times are in milliseconds since 1970, durations in
@@ -90,20 +89,4 @@ struct StateNotice: Encodable {
   var since: Int64
   var until: Int64
   var limit: Int64?
-}
-
-enum StateJSON {
-  static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(data))
-  }
-
-  static func encode(_ value: some Encodable) throws(ClientError) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    do {
-      return Array(try encoder.encode(value))
-    } catch {
-      throw .internalError
-    }
-  }
 }

@@ -71,6 +71,15 @@ extension StatePicture {
   /// Stands for older attempts, of which none is ever crossed out: that they have not sent the picture, only the thread's
   /// partition can say.
   static let uncounted: UInt64 = 0
+
+  /// Notes an attempt to send a picture that is lent, of more than ``mostAttempts`` the newest. Somebody may try again and
+  /// again while nobody answers for where it is lent, and must go on being lent the picture; only that the last attempt
+  /// was refused is not known any more.
+  static func noting(_ attempt: UInt64, among attempts: [UInt64]) -> [UInt64] {
+    if attempts.count < mostAttempts { return attempts + [attempt] }
+    return [uncounted] + attempts.suffix(mostAttempts - 2) + [attempt]
+  }
+
   /// Milliseconds between two questions what became of a picture.
   static let claimInterval: Int64 = 60_000
 

@@ -13,7 +13,7 @@ extension Clique {
     let (id, draft) = (bond.conversation, CliqueDraft(view))
     let stored = try view.record(Pair.self, Key.pair(id))
     // What names somebody who was forgotten since is late: the conversation's partition forgets them, too, and says so.
-    if try wereForgotten([bond.a, bond.b], since: sent, view) { return AppDecision() }
+    if try view.wereForgotten([bond.a, bond.b], since: sent) { return AppDecision() }
     if stored == nil, bond.a.isEmpty, bond.b.isEmpty { return AppDecision() }
     let old = stored ?? Pair(a: bond.a, b: bond.b)
     var new = old
@@ -35,7 +35,7 @@ extension Clique {
       let seen = try profile(of: new.user(asker.other), seenBy: new.user(asker), view)
       if let name = seen?.content.name, !name.isEmpty { new[mark: asker].named = name }
     }
-    try commitBond(old, &new, id: id, draft)
+    try commitBond(old, new, id: id, draft)
     return draft.decision()
   }
 
@@ -43,15 +43,11 @@ extension Clique {
   private func beginBlock(_ pair: inout Pair, _ side: PairState.Side, _ draft: CliqueDraft) throws(ClientError) {
     let (user, other) = (pair.user(side), pair.user(side.other))
     if user.isEmpty || other.isEmpty { return }
-    try freeze(&pair, side, draft)
-    let visits = try draft.view.record(Visits.self, Key.visits(of: user))
-    pair[mark: side].keepLastSeen(visits, from: pair.crossedFrom ?? 0, now: draft.now)
+    try keepSight(of: &pair, side, draft)
     try draft.update(user) { person in
       if !person.blocked.containsBytes(of: other) { person.blocked.append(other) }
     }
-    draft.refresh(try Channels.crossings(user), key: other, .soon)
-    draft.refresh(try Channels.list(user), key: pair.id, .soon)
-    try setGroupBlock(by: user, of: other, true, draft)
+    try showBlock(by: user, of: other, id: pair.id, draft)
   }
 
   private func endBlock(_ pair: inout Pair, _ side: PairState.Side, _ draft: CliqueDraft) throws(ClientError) {
@@ -68,7 +64,7 @@ extension Clique {
 
   /// Writes the copy, and shows at home what follows from it.
   private func commitBond(
-    _ old: Pair, _ new: inout Pair, id: String, _ draft: CliqueDraft
+    _ old: Pair, _ new: Pair, id: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     for side in PairState.Side.allCases where !new.user(side).isEmpty {
       let (user, other) = (new.user(side), new.user(side.other))
@@ -83,17 +79,12 @@ extension Clique {
       }
     }
     if new == old { return }
-    if new.isBlank || new.a.isEmpty && new.b.isEmpty {
-      draft.erase(Key.pair(id))
-    } else {
-      draft.write(Key.pair(id), new)
-    }
+    if new.a.isEmpty && new.b.isEmpty { draft.erase(Key.pair(id)) } else { write(new, id: id, draft) }
   }
 
   /// The copy's time has come: visits that somebody still sees have ended, or a block's end counts no more.
   func bondIsDue(_ stored: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
-    var new = stored.advanced(to: draft.now)
-    try commitBond(stored, &new, id: id, draft)
+    try commitBond(stored, stored.advanced(to: draft.now), id: id, draft)
   }
 
   /// What the conversation's partition forgets of somebody, home forgets of its copy.
@@ -108,7 +99,7 @@ extension Clique {
       pair.forget(side, at: draft.now)
       pair.hideTimers()
     }
-    try commitBond(stored, &pair, id: id, draft)
+    try commitBond(stored, pair, id: id, draft)
     for side in sides {
       let (user, other) = (stored.user(side), pair.user(side.other))
       if other.isEmpty { continue }

@@ -34,7 +34,7 @@ extension Clique {
     subject.messages = subject.messages.map { newest in
       zip(Report.kept(newest.map(\.message)).reversed(), newest).map { ReadMessage(message: $0, picture: $1.picture) }
     }
-    return AppDecision(reply: try StateJSON.encode(subject))
+    return AppDecision(reply: try AppJSON.encode(subject))
   }
 
   /// What a conversation elsewhere has said of what is reported.
@@ -43,7 +43,7 @@ extension Clique {
   ) throws(ClientError) -> ReportSubject {
     // A gateway that knows of no other partition has gathered none.
     if evidence.isEmpty { throw Self.misplaced }
-    guard let subject = try? StateJSON.decode(ReportSubject.self, evidence), !subject.of.isEmpty,
+    guard let subject = try? AppJSON.decode(ReportSubject.self, evidence), !subject.of.isEmpty,
       command.person?.hasSameBytes(as: subject.of) ?? true
     else { throw .badRequest }
     return subject

@@ -2,7 +2,7 @@ public import Wire
 
 /// What an entry of a list entails in other partitions when it is worked out again.
 extension Clique {
-  public var tellsOfEntries: Bool { places != nil }
+  public var tellsOfEntries: Bool { isShared }
 
   /// An entry is sent whether or not it has changed: whoever waits for an answer must not learn from its time whether it
   /// has changed for the other.
@@ -10,7 +10,7 @@ extension Clique {
     _ key: String, of channel: ChannelName, isAwaited: Bool, _ view: any AppView
   ) throws(ClientError) -> [AppEffect] {
     let (namespace, user) = Self.parts(of: channel)
-    guard places != nil, CliqueCommand.isConversation(key) else { return [] }
+    guard isShared, CliqueCommand.isConversation(key) else { return [] }
     let isHere = elsewhere(ofConversation: key) == nil
     switch namespace {
     case "clique.list" where isHere: return try listFollowers(user, key, of: channel, isAwaited, view)
@@ -36,9 +36,12 @@ extension Clique {
   private func listFollowers(
     _ user: String, _ id: String, of channel: ChannelName, _ isAwaited: Bool, _ view: any AppView
   ) throws(ClientError) -> [AppEffect] {
+    let place = elsewhere(ofUser: user)
+    // A list that is here is worked out by itself.
+    if place == nil, !rules.notifies { return [] }
     let entry = try entry(id, of: channel, view)
     var effects: [AppEffect] = []
-    if let place = elsewhere(ofUser: user) {
+    if let place {
       effects.append(try shows(.list, user, id, entry, naming: try named(in: id, besides: user, view), to: place, view))
     }
     guard rules.notifies else { return effects }
@@ -96,7 +99,7 @@ extension Clique {
       let side = pair.side(of: user)
     else { return [] }
     let other = pair.user(side.other)
-    let crossing = other.isEmpty ? nil : try lastCrossing(user, other, view)
+    let crossing = other.isEmpty ? nil : try lastCrossing(user, other, view).map { String(decoding: $0, as: UTF8.self) }
     let key = CliqueCrossingView.key(of: user, in: id)
     if try view.record(CliqueCrossingView.self, key)?.crossing == crossing { return [] }
     let record: AppEffect =
@@ -115,7 +118,7 @@ extension Clique {
       let crossing = try shownCrossing(user, other, id, view)
     {
       data.removeLast()
-      data += Array(#","crossing":"#.utf8) + Array(crossing.utf8) + [UInt8(ascii: "}")]
+      data += Array(#","crossing":"#.utf8) + crossing + [UInt8(ascii: "}")]
     }
     return AppEntry(data: data, score: shown.entry.score)
   }
@@ -137,8 +140,9 @@ extension Clique {
   /// The last crossing of two people as lists show it: worked out at home, elsewhere as home has said.
   func shownCrossing(
     _ user: String, _ other: String, _ id: String, _ view: any AppView
-  ) throws(ClientError) -> String? {
+  ) throws(ClientError) -> [UInt8]? {
     if isHome { return try lastCrossing(user, other, view) }
-    return try view.record(CliqueCrossingView.self, CliqueCrossingView.key(of: user, in: id))?.crossing
+    let shown = try view.record(CliqueCrossingView.self, CliqueCrossingView.key(of: user, in: id))
+    return shown.map { Array($0.crossing.utf8) }
   }
 }

@@ -16,9 +16,9 @@ extension Clique {
       var picture = try view.record(Picture.self, Key.picture(lending.picture)), picture.isWhole,
       picture.owner.hasSameBytes(as: call.user), var lent = picture.lent(to: lending.conversation), lent.ends > view.now
     else { throw StatePictureID.unknown }
-    let reply = try StateJSON.encode(LentPicture(look: picture.look, owner: picture.owner, ends: lent.ends))
+    let reply = try AppJSON.encode(LentPicture(look: picture.look, owner: picture.owner, ends: lent.ends))
     if lent.attempts.contains(lending.attempt) { return AppDecision(reply: reply) }
-    lent.note(lending.attempt)
+    lent.attempts = StatePicture.noting(lending.attempt, among: lent.attempts)
     picture.use = .lent(lent)
     return AppDecision([.write(key: Key.picture(picture.id), picture)], reply: reply)
   }
@@ -117,7 +117,7 @@ extension Clique {
 
   private func lent(for call: AppCall) throws(ClientError) -> LentPicture? {
     guard case .clique(.send(let send)) = call.command, !send.lent.isEmpty else { return nil }
-    do { return try StateJSON.decode(LentPicture.self, send.lent) } catch { throw .badRequest }
+    do { return try AppJSON.decode(LentPicture.self, send.lent) } catch { throw .badRequest }
   }
 
   /// Tells home that a message is removed, and its picture with it. Of one that disappears home knows when.
@@ -245,17 +245,5 @@ extension Clique.Picture {
     case .lent(let lent): lent.conversation.hasSameBytes(as: conversation) ? lent : nil
     case .message, .profile: nil
     }
-  }
-}
-
-extension Clique.Picture.Lent {
-  /// Notes an attempt to send the picture, of more than ``StatePicture/mostAttempts`` the newest. Somebody may try again
-  /// and again while nobody answers for the conversation, and must go on being lent the picture; only that the last
-  /// attempt was refused is not known any more.
-  mutating func note(_ attempt: UInt64) {
-    if attempts.count >= StatePicture.mostAttempts {
-      attempts = [StatePicture.uncounted] + attempts.suffix(StatePicture.mostAttempts - 2)
-    }
-    attempts.append(attempt)
   }
 }

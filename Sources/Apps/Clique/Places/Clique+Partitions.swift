@@ -21,10 +21,7 @@ extension Clique {
   /// The partition of what a person sees; nil: this one, or there are no others.
   func elsewhere(ofUser user: String) -> Int? { places?.elsewhere(ofUser: user) }
 
-  /// Where a gateway counts other partitions than this broker, it asks the wrong one. Nothing may be decided there.
-  static let misplaced = ClientError.internalError.saying(
-    "this belongs to another partition; cluster.partitions and clique.partitioned have to be the same for gateways and "
-      + "brokers")
+  static let misplaced = AppPlaces.misplaced("clique")
 
   /// - Throws: where a command does not belong here.
   func checkPlace(of call: AppCall, _ command: CliqueCommand) throws(ClientError) {
@@ -75,6 +72,6 @@ extension Clique {
   }
 
   func relay(_ says: CliqueRelay.Says, to place: Int, _ view: any AppView) throws(ClientError) -> AppEffect {
-    .relay(AppRelay(to: place, try StateJSON.encode(CliqueRelay(sent: view.now, says: says))))
+    .relay(AppRelay(to: place, try AppJSON.encode(CliqueRelay(sent: view.now, says: says))))
   }
 }

@@ -6,7 +6,7 @@ extension Clique {
     guard places != nil else { throw .notAvailable.saying("Clique is not shared among partitions here") }
     let relay: CliqueRelay
     do {
-      relay = try StateJSON.decode(CliqueRelay.self, data)
+      relay = try AppJSON.decode(CliqueRelay.self, data)
     } catch {
       throw .badRequest.saying("another partition says what this version of Clique does not know")
     }
@@ -29,7 +29,7 @@ extension Clique {
   private func receive(
     _ shows: CliqueRelay.Shows, sent: Int64, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    if shows.entry != nil, try wereForgotten([shows.user] + shows.names, since: sent, view) { return AppDecision() }
+    if shows.entry != nil, try view.wereForgotten([shows.user] + shows.names, since: sent) { return AppDecision() }
     let key = CliqueView.key(shows.place, of: shows.user, in: shows.conversation)
     let before = try view.record(CliqueView.self, key)
     let now = shows.entry.map { CliqueView(user: shows.user, entry: $0, names: shows.names) }
@@ -48,7 +48,7 @@ extension Clique {
   private func receive(
     _ crossing: CliqueRelay.Crossing, sent: Int64, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    let isForgotten = try wereForgotten([crossing.user, crossing.with], since: sent, view)
+    let isForgotten = try view.wereForgotten([crossing.user, crossing.with], since: sent)
     if crossing.crossing != nil, isForgotten { return AppDecision() }
     let key = CliqueCrossingView.key(of: crossing.user, in: crossing.conversation)
     let before = try view.record(CliqueCrossingView.self, key)
@@ -62,17 +62,10 @@ extension Clique {
     ])
   }
 
-  func wereForgotten(
-    _ users: [String], since time: Int64, _ view: any AppView
-  ) throws(ClientError) -> Bool {
-    for user in users where !user.isEmpty { if try view.wasForgotten(user, since: time) { return true } }
-    return false
-  }
-
   // MARK: News
 
   private func receive(_ says: CliqueRelay.News, sent: Int64, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let isForgotten = try wereForgotten([says.user, says.news?.from ?? ""], since: sent, view)
+    let isForgotten = try view.wereForgotten([says.user, says.news?.from ?? ""], since: sent)
     if isForgotten, says.news != nil || says.unread > 0 { return AppDecision() }
     let (user, id) = (says.user, says.conversation)
     let key = CliqueHeldNews.key(of: user, in: id)

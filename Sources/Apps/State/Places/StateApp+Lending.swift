@@ -13,21 +13,16 @@ extension StateApp {
     var effects: [AppEffect] = []
     for id in [lending.front, lending.rear] {
       var picture = try unsent(id, of: call.user, lentTo: people.digest, view).record
-      var attempts = picture.attempts(for: people.digest)
+      let attempts = picture.attempts(for: people.digest)
       if !attempts.contains(lending.attempt) {
-        if attempts.count >= StatePicture.mostAttempts {
-          // Somebody tries again and again while nobody answers for the thread. They must go on being lent to it; only
-          // that the last attempt was refused is not known any more.
-          attempts = [StatePicture.uncounted] + attempts.suffix(StatePicture.mostAttempts - 2)
-        }
-        attempts.append(lending.attempt)
-        picture.away = .lent(place: place, thread: people.digest, attempts: attempts)
+        picture.away = .lent(
+          place: place, thread: people.digest, attempts: StatePicture.noting(lending.attempt, among: attempts))
         effects.append(.write(key: StateKeys.picture + id, picture))
       }
       (picture.upload, picture.away) = (nil, nil)
       lent.pictures.append(picture)
     }
-    return AppDecision(effects, reply: try StateJSON.encode(lent))
+    return AppDecision(effects, reply: try AppJSON.encode(lent))
   }
 
   /// Crosses out an attempt that was refused; after the last one the pictures can be sent to anybody again.

@@ -2,20 +2,17 @@ import Wire
 
 extension StateApp {
   /// The partition of a person; nil: this one, or there are no others.
-  func elsewhere(ofUser user: String) -> Int? { other(places?.partitioning.place(ofUser: user)) }
+  func elsewhere(ofUser user: String) -> Int? { places?.elsewhere(ofUser: user) }
 
   /// The partition of what two people decide about; nil: this one, or there are no others.
-  func elsewhere(of people: StatePair) -> Int? { other(places?.partitioning.place(ofPair: people.low, people.high)) }
+  func elsewhere(of people: StatePair) -> Int? {
+    places.flatMap { $0.other($0.partitioning.place(ofPair: people.low, people.high)) }
+  }
 
   /// The partition that knows people's devices; nil: this one, or there are no others.
-  var homeElsewhere: Int? { other(Partitioning.home) }
+  var homeElsewhere: Int? { places?.other(Partitioning.home) }
 
-  private func other(_ place: Int?) -> Int? { place == places?.own || places == nil ? nil : place }
-
-  /// Where a gateway counts other partitions than this broker, it asks the wrong one. Nothing may be decided there.
-  static let misplaced = ClientError.internalError.saying(
-    "this belongs to another partition; cluster.partitions and state.partitioned have to be the same for gateways and "
-      + "brokers")
+  static let misplaced = AppPlaces.misplaced("state")
 
   /// - Throws: where a command about what is one person's does not belong here. Threads are checked when they are read.
   func checkPlace(of call: AppCall, _ command: StateCommand) throws(ClientError) {
@@ -30,6 +27,6 @@ extension StateApp {
   }
 
   func relay(_ says: StateRelay.Says, to place: Int, _ view: any AppView) throws(ClientError) -> AppEffect {
-    .relay(AppRelay(to: place, try StateJSON.encode(StateRelay(sent: view.now, says: says))))
+    .relay(AppRelay(to: place, try AppJSON.encode(StateRelay(sent: view.now, says: says))))
   }
 }

@@ -6,7 +6,7 @@ extension StateApp {
     guard places != nil else { throw .notAvailable.saying("State is not shared among partitions here") }
     let relay: StateRelay
     do {
-      relay = try StateJSON.decode(StateRelay.self, data)
+      relay = try AppJSON.decode(StateRelay.self, data)
     } catch {
       throw .badRequest.saying("another partition says what this version of State does not know")
     }
@@ -25,7 +25,7 @@ extension StateApp {
   private func receive(
     _ shows: StateRelay.Shows, sent: Int64, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    let isForgotten = try wasForgotten(shows.user, shows.with, since: sent, view)
+    let isForgotten = try view.wereForgotten([shows.user, shows.with], since: sent)
     if isForgotten, shows.entry != nil { return AppDecision() }
     let key = StateView.key(of: shows.user, with: shows.with)
     let before = try view.record(StateView.self, key)
@@ -44,13 +44,6 @@ extension StateApp {
     }
     if let before, before.entry.hasText, shows.entry?.since != before.entry.since { effects.append(.scrub) }
     return AppDecision(effects)
-  }
-
-  private func wasForgotten(
-    _ user: String, _ other: String, since time: Int64, _ view: any AppView
-  ) throws(ClientError) -> Bool {
-    if try view.wasForgotten(user, since: time) { return true }
-    return try view.wasForgotten(other, since: time)
   }
 
   /// Drops the texts of what was revealed, as its time is over. That the phase ends, the thread's partition says.
@@ -76,7 +69,7 @@ extension StateApp {
   private func receive(
     _ news: StateRelay.News, sent: Int64, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    let isForgotten = try wasForgotten(news.user, news.with, since: sent, view)
+    let isForgotten = try view.wereForgotten([news.user, news.with], since: sent)
     var effects = try count(news, isForgotten: try view.wasForgotten(news.user, since: sent), view)
     let key = StateHeldNews.key(of: news.user, with: news.with)
     let before = try view.record(StateHeldNews.self, key)?.news
