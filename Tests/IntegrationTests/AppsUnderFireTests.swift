@@ -14,7 +14,7 @@ struct AppsUnderFireTests {
     try await place.with(["state.enabled=false"]) { deployment in
       let couples = (0..<5).map { number in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
-          let couple = FireCouple("c\(number)", deployment, watch, random)
+          let couple = FireCouple("c\(number)", deployment, watch, random, isShared: place.partitions > 1)
           try await couple.begin()
           while !watch.isOver { try await couple.step() }
           try await couple.check()

@@ -211,7 +211,7 @@ struct CliqueInPartitionsTests {
     try await Machines.withClique(["one", "two"]) { machines, folder in
       let couples = names.map { name in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
-          let couple = FireCouple(name, machines, watch, random)
+          let couple = FireCouple(name, machines, watch, random, isShared: true)
           try await couple.begin()
           while !watch.isOver { try await couple.step() }
           // One more, with everybody at work again.

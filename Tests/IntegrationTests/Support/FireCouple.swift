@@ -28,13 +28,17 @@ final class FireCouple {
   private var conversation = ""
   private var pictures: [String: (upload: PictureClient.Picture, clean: [UInt8])] = [:]
   private let ground: any FireGround
+  /// Clique is shared among partitions.
+  private let isShared: Bool
   private let watch: FireWatch
   private let name: String
   private var random: SeededGenerator
   private var count = 0
 
-  init(_ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator) {
-    (self.name, self.ground, self.watch, self.random) = (name, ground, watch, random)
+  init(
+    _ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator, isShared: Bool
+  ) {
+    (self.name, self.ground, self.watch, self.random, self.isShared) = (name, ground, watch, random, isShared)
     people = ["\(name)-ann", "\(name)-bob"]
     devices = people.map { user in
       ["a", "b"].map { FireDevice(user, at: $0, of: ground, watch) }
@@ -331,8 +335,10 @@ final class FireCouple {
     for id in pictures.keys.sorted() {
       for device in [any(0), any(1), stranger] {
         var found = try await pictureFaults(id, device)
-        // Whoever has removed a picture finds it for as long as it is kept, which is not where the message was.
-        if ledger.messages.values.contains(where: { $0.picture == id && $0.isRemoved && $0.author == device.user }) {
+        // Pictures are at home. Whoever has removed one finds it until the message's partition has told home.
+        if isShared,
+          ledger.messages.values.contains(where: { $0.picture == id && $0.isRemoved && $0.author == device.user })
+        {
           _ = try await eventually(within: .seconds(60)) {
             found = try await pictureFaults(id, device)
             return found.isEmpty

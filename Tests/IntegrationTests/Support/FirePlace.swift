@@ -35,11 +35,7 @@ struct FirePlace: Sendable, CustomTestStringConvertible {
     try await withTemporaryFolder { folder in
       var own = ["state.picture_directory=\(folder.path)/pictures", "backbone.heartbeat_interval=200ms"]
       if partitions > 1 {
-        let master = folder.appendingPathComponent("master.key").path
-        let isMade = FileManager.default.createFile(
-          atPath: master, contents: Data((String(repeating: "0f", count: 32) + "\n").utf8),
-          attributes: [.posixPermissions: 0o600])
-        try #require(isMade)
+        let master = try MasterKeyFile.make(in: folder)
         own += [
           "cluster.partitions=\(partitions)", "clique.partitioned=true", "state.partitioned=true",
           "keys.master_file=\(master)", "log.postgres.wait=1h",

@@ -32,11 +32,7 @@ extension Machines {
   ) async throws {
     try await withTemporaryFolder { folder in
       let pictures = folder.appendingPathComponent("pictures")
-      let master = folder.appendingPathComponent("master.key").path
-      let isMade = FileManager.default.createFile(
-        atPath: master, contents: Data((String(repeating: "0f", count: 32) + "\n").utf8),
-        attributes: [.posixPermissions: 0o600])
-      if !isMade { throw Failure("\(master) cannot be written") }
+      let master = try MasterKeyFile.make(in: folder)
       let settings = [
         "keys.master_file=\(master)", "state.picture_directory=\(pictures.path)", "log.postgres.outbox_interval=2ms",
         "admin.api.key=\(key)",

@@ -206,11 +206,7 @@ enum HallPlace: String, CaseIterable, Sendable, CustomTestStringConvertible {
   ///
   /// - Parameter folder: where their master key is kept.
   static func sharedSettings(in folder: URL) throws -> [String] {
-    let master = folder.appendingPathComponent("master.key").path
-    let isMade = FileManager.default.createFile(
-      atPath: master, contents: Data((String(repeating: "0f", count: 32) + "\n").utf8),
-      attributes: [.posixPermissions: 0o600])
-    if !isMade { throw Failure("\(master) cannot be written") }
+    let master = try MasterKeyFile.make(in: folder)
     return try Engine.postgres.settings() + [
       "cluster.partitions=\(count)", "clique.partitioned=true", "state.partitioned=true", "keys.master_file=\(master)",
       "log.postgres.wait=1h", "log.postgres.outbox_interval=2ms", "backbone.heartbeat_interval=200ms",
