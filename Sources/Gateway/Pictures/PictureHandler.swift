@@ -55,6 +55,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var waiting = ByteBuffer()
   /// All bytes of this request's body are here.
   private var hasEnded = false
+  /// The broker was told of the upload that begins here, and has not answered yet.
+  private var isAnnouncing = false
+  /// The part is here, and its client is answered once the broker knows the upload.
+  private var owesContinuation = false
 
   /// Bytes of a burst that wait for the disk. A socket's reading stops after a few reads of at most 64 KiB each.
   static let mostWaiting = 1 << 20
@@ -142,7 +146,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var deadline: NIODeadline {
     let limits = service.configuration
     switch phase {
-    case .receiving where !isWithDisk, .sending where !isWithDisk:
+    case .receiving where !isWithDisk && !owesContinuation, .sending where !isWithDisk:
       return min(
         lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
         start + .milliseconds(limits.requestTimeoutMilliseconds))
@@ -172,6 +176,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
       if NIODeadline.now() < deadline { return armTimer() }
       switch phase {
+      // It can be gone on with here, if not elsewhere.
+      case .receiving where owesContinuation: answer(.pictureContinues(offset))
       case .receiving: answer(isWithDisk ? .pictureUnavailable : .pictureTimedOut)
       case .opening, .finishing: answer(.pictureUnavailable)
       case .sending: context?.close(promise: nil)
@@ -332,18 +338,25 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     takeChunk()
   }
 
-  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not
-  /// wait for that. A picture of one chunk cannot be gone on with anyway.
+  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. Only a client that is
+  /// told to go on waits for that: its next part may come to another gateway, whose question to the broker would else
+  /// overtake this. A picture of one chunk cannot be gone on with anyway.
   private func announce(_ ticket: PictureStore.Ticket) {
     guard ticket.total > PictureFile.chunkBytes, let key = service.store.key(of: ticket) else { return }
     let picture = BegunPicture(
       id: ticket.id, user: ticket.user, bytes: ticket.total, key: key, upload: ticket.upload)
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
+    isAnnouncing = true
     broker.begin(picture) { result in
-      // A broker that is away keeps nobody from uploading: it is asked again when the picture is whole.
-      guard case .failure(let error) = result, !error.temporary else { return }
-      eventLoop.execute { handler.value.refused(error, ticket) }
+      eventLoop.execute { handler.value.announced(result, ticket) }
     }
+  }
+
+  private func announced(_ result: Result<Void, ClientError>, _ ticket: PictureStore.Ticket) {
+    isAnnouncing = false
+    // A broker that is away keeps nobody from uploading: it is asked again when the picture is whole.
+    if case .failure(let error) = result, !error.temporary { refused(error, ticket) }
+    if phase == .receiving, owesContinuation { answer(.pictureContinues(offset)) }
   }
 
   private func refused(_ error: ClientError, _ ticket: PictureStore.Ticket) {
@@ -396,7 +409,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     let count = min(PictureFile.chunkBytes, ticket.total - offset)
     guard let chunk = waiting.readBytes(length: count) else {
       // A part of a chunk is not kept: the answer says where to go on.
-      if hasEnded { return answer(.pictureContinues(offset)) }
+      if hasEnded, !isAnnouncing { return answer(.pictureContinues(offset)) }
+      owesContinuation = hasEnded
       returnToClient()
       return setReading(true)
     }

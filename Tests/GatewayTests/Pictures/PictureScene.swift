@@ -20,6 +20,8 @@ final class PictureScene {
       var viewers: Set<String> = []
       var registrations = 0
       var uploads: [String: BegunPicture] = [:]
+      /// What is done with a beginning, in place of telling the broker of it at once.
+      var whenBegun: (@Sendable (_ tell: @escaping @Sendable () -> Void) -> Void)?
       /// As brokers do: an upload that has only begun does not replace a picture that is whole.
       var keepsWhole = false
       /// What happens when a picture is registered, before that is answered.
@@ -164,7 +166,10 @@ final class PictureScene {
       broker: { _ in
         PictureBroker(
           register: { picture, answer in answer(broker.register(picture)) },
-          begin: { picture, answer in answer(broker.begin(picture)) },
+          begin: { picture, answer in
+            let tell: @Sendable () -> Void = { answer(broker.begin(picture)) }
+            if let later = broker.state.withLock(\.whenBegun) { later(tell) } else { tell() }
+          },
           uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
           discard: { id, user, answer in answer(broker.discard(id, user)) },
           key: { id, user, answer in answer(broker.key(id, user)) },

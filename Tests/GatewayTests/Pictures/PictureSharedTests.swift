@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -43,6 +44,29 @@ struct PictureSharedTests {
         #expect(try scene.offset(Self.id) == "400000")
       }
       #expect(a.broker.picture(Self.id)?.type == "image/jpeg")
+    }
+  }
+
+  @Test("a part is acknowledged once the broker knows the upload, so that any gateway can go on with it")
+  func acknowledgedWhenKnown() async throws {
+    try await withTwo { a, b, _ throws in
+      let picture = PictureScene.picture(300_000)
+      let begun = Mutex<(@Sendable () -> Void)?>(nil)
+      a.broker.state.withLock { $0.whenBegun = { tell in begun.withLock { $0 = tell } } }
+      let client = try ListenerRawClient(port: a.harness.port)
+      let headers = ["Content-Range: bytes 0-149999/300000", "Content-Length: 150000"]
+      try client.send(PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", headers))
+      try client.send(Array(picture[..<150_000]))
+      #expect(try a.harness.wait { try a.offset(Self.id) == "131072" })
+      try a.runLoops(afterMilliseconds: 20)
+      #expect(!client.hasBytes)
+      // The other gateway cannot go on yet, and says so.
+      #expect(a.broker.uploads.isEmpty)
+      begun.withLock(\.self)?()
+      let answer = try a.read(client)
+      #expect(answer.status == 202 && answer.header("Upload-Offset") == "131072")
+      #expect(try b.put(Self.id, picture, 131_072..<300_000).status == 201)
+      #expect(try b.shows(picture))
     }
   }
 

@@ -71,6 +71,12 @@ final class ListenerRawClient {
 
   func shutdownWrite() { shutdown(fd, Int32(SHUT_WR)) }
 
+  /// Whether something is here to read, or the stream has ended.
+  var hasBytes: Bool {
+    var question = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+    return !buffer.isEmpty || poll(&question, 1, 0) > 0
+  }
+
   /// False at the end of the stream; a reset counts as one.
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
