@@ -44,9 +44,7 @@ public final class PgBouncer: Sendable {
       program, ["-q", file], errors: errors, adding: ["LD_LIBRARY_PATH": libraries])
     let process = process
     let socket = folder + "/.s.PGSQL.6432"
-    let isReady = blocksUntil(within: .seconds(60)) {
-      !process.isRunning || FileManager.default.fileExists(atPath: socket)
-    }
+    let isReady = blocksUntil(within: .seconds(60)) { !process.isRunning || SocketProxy.isListening(socket) }
     guard isReady, process.isRunning else {
       let said = String(decoding: (try? Data(contentsOf: errors)) ?? Data(), as: UTF8.self)
       throw PostgresServer.Failure(description: "pgbouncer did not start: \(said)")

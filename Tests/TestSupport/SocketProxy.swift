@@ -155,6 +155,15 @@ public final class SocketProxy: Sendable {
     }
   }
 
+  /// Whether somebody takes connections at a port of this machine, or at a socket's path: its file alone says no more than
+  /// that somebody is about to.
+  static func isListening(_ place: String) -> Bool {
+    let descriptor = newSocket(place)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    return withAddress(place) { connect(descriptor, $0, $1) == 0 }
+  }
+
   private static func newSocket(_ place: String) -> Int32 {
     socket(UInt16(place) == nil ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   }
