@@ -24,7 +24,10 @@ let hot: [SwiftSetting] =
 // does for them: a failed test is told by its own line, and a build for debugging has all of it. It is the frontend that is
 // told, because SwiftPM's own `-g` comes after a target's flags.
 let tests: [SwiftSetting] =
-  base + [.unsafeFlags(["-Onone", "-Xfrontend", "-gnone"], .when(configuration: .release))]
+  base + [
+    .unsafeFlags(
+      ["-Onone", "-Xfrontend", "-gnone", "-no-emit-module-separately-wmo"], .when(configuration: .release))
+  ]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioConcurrency: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")

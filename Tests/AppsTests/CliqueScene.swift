@@ -13,6 +13,7 @@ final class CliqueScene: AppView {
   var doubt: Int64 = 0
   var latest: Int64 { now + doubt }
   private(set) var records: [String: (data: Data, due: Int64?)] = [:]
+  private var decoded = DecodedRecords()
   /// As the log keeps them.
   private(set) var streams: [ChannelName: [Publication]] = [:]
   private(set) var maps: [ChannelName: [String: AppEntry]] = [:]
@@ -56,7 +57,7 @@ final class CliqueScene: AppView {
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
     lookups += 1
     guard let stored = records[key] else { return nil }
-    do { return try JSONDecoder().decode(type, from: stored.data) } catch { throw .internalError }
+    do { return try decoded.decode(type, key, from: stored.data) } catch { throw .internalError }
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 { UInt64(streams[channel]?.count ?? 0) }

@@ -20,6 +20,7 @@ final class StateScene: AppView {
   let rules: StateRules
   private(set) var app: StateApp
   private var records: [[UInt8]: (data: Data, due: Int64?)] = [:]
+  private var decoded = DecodedRecords()
   /// By channel, then by key: the JSON that a map channel holds.
   private(set) var lists: [String: [[UInt8]: [String: Any]]] = [:]
   /// The entries of ``lists`` as the log keeps them.
@@ -57,7 +58,7 @@ final class StateScene: AppView {
     lookups += 1
     guard let stored = records[Array(key.utf8)] else { return nil }
     do {
-      return try JSONDecoder().decode(type, from: stored.data)
+      return try decoded.decode(type, key, from: stored.data)
     } catch {
       Issue.record("a record does not survive being stored: \(error)")
       throw .internalError
