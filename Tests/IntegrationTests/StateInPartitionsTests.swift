@@ -174,11 +174,7 @@ struct StateInPartitionsTests {
       let pairs = names.map { name in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
           let pair = FireExchange(name, machines, watch, random, lifetime: lifetime)
-          try await pair.begin()
-          while !watch.isOver { try await pair.step() }
-          // One more, with everybody at work again.
-          try await pair.step()
-          try await pair.check()
+          try await pair.live(under: watch)
           return (faults: pair.faults, found: pair.found)
         }
       }
