@@ -116,6 +116,9 @@ public struct Partitioning: Sendable, Equatable {
   /// The namespaces whose channels are where the channels are that they follow.
   public var followingNamespaces: Set<String> { names { $0.followsChannel } }
 
+  /// The namespaces of apps whose channels are in several partitions.
+  public var sharedNamespaces: Set<String> { names(\.isShared) }
+
   private func names(_ isMeant: (ChannelOptions) -> Bool) -> Set<String> {
     Set(namespaces.namespaces.filter { isMeant($0.value) }.keys)
       .union(isMeant(namespaces.withoutNamespace) ? [""] : [])

@@ -51,14 +51,16 @@ final class StateCluster {
     }
   }
 
-  /// - Parameter isLate: nothing is delivered before the time is over.
-  func advance(_ milliseconds: Int64, isLate: Bool) throws {
+  /// - Parameters:
+  ///   - isLate: nothing is delivered before the time is over.
+  ///   - runsTimers: false for brokers whose timers are late; nothing is delivered either.
+  func advance(_ milliseconds: Int64, isLate: Bool, runsTimers: Bool = true) throws {
     let end = scenes[0].now + milliseconds
-    while !isLate, let next = scenes.compactMap(\.nextDue).min(), next <= end {
+    while !isLate, runsTimers, let next = scenes.compactMap(\.nextDue).min(), next <= end {
       for scene in scenes { try scene.advance(max(0, next - scene.now)) }
       try deliver()
     }
-    for scene in scenes { try scene.advance(end - scene.now) }
+    for scene in scenes { try scene.advance(end - scene.now, runsTimers: runsTimers) }
   }
 
   // MARK: The gateway

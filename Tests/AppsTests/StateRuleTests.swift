@@ -207,6 +207,14 @@ struct StateRuleTests {
     #expect(throws: ClientError.self) { try scene.app.admit("a", to: try ChannelName("state.threads:"), scene) }
   }
 
+  @Test("the list keeps no changes: there an entry's encrypted words and their key would outlive the reveal")
+  func listWithoutChanges() throws {
+    for isShared in [false, true] {
+      let threads = try #require(StateApp.namespaces(isShared: isShared)["state.threads"])
+      #expect(threads.kind == .map && threads.mapMode == .persistent && !threads.keepsHistory)
+    }
+  }
+
   @Test("users whose ids look alike have threads of their own")
   func lookalikes() throws {
     let scene = StateScene()

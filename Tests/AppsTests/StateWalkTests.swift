@@ -20,11 +20,6 @@ struct StateWalkTests {
 }
 
 private struct StateWalk {
-  struct Exchange {
-    var until: Int64
-    var pictures: [String]
-  }
-
   let scene: StateScene
   var random: StateRandom
   let people = ["ada", "bob", "cy"]
@@ -36,6 +31,8 @@ private struct StateWalk {
   var sealedPictures: [String: Set<String>] = [:]
   /// Pictures that were ever to be seen.
   var shownPictures: Set<String> = []
+  /// By user and other: when the one has blocked the other.
+  var blocks: [String: [Int64]] = [:]
   var lateTimers = false
 
   init(seed: UInt64) {
@@ -122,8 +119,9 @@ private struct StateWalk {
     if scene.phase(other, user) == "idle" { #expect(scene.entry(other, user) as NSDictionary? == theirs) }
   }
 
-  private func block(_ user: String, _ other: String) throws {
+  private mutating func block(_ user: String, _ other: String) throws {
     try scene.runTimers()
+    blocks[user + ">" + other, default: []].append(scene.now)
     let theirs = scene.entry(other, user) as NSDictionary?
     let notices = scene.notices(other).count
     try scene.call(user, "state.block", #"{"user":"\#(other)"}"#)
@@ -199,8 +197,47 @@ private struct StateWalk {
     for person in people {
       let heard = scene.notices(person)
       #expect(heard.count { $0 == "ended" } == heard.count { $0 == "revealed" }, "each reveal ends once")
+      for other in people where other != person { checkExpired(person, other) }
     }
     for pictures in sealedPictures.values { #expect(pictures.isSubset(of: scene.discarded)) }
+  }
+}
+
+extension StateWalk {
+  /// What a user has heard of a thread.
+  private struct Heard {
+    var event: String
+    var since: Int64
+    var until: Int64
+
+    init(_ data: [String: Any]) {
+      event = data["event"] as? String ?? ""
+      since = data["since"] as? Int64 ?? 0
+      until = data["until"] as? Int64 ?? 0
+    }
+  }
+
+  /// Of each exchange that ended by its time a side hears so exactly once, unless it has blocked the other before. An
+  /// exchange that something else ended is one of which something else was heard before its time.
+  fileprivate func checkExpired(_ user: String, _ other: String) {
+    let all = scene.published
+      .filter { $0.channel == "state.events:" + user && $0.data["with"] as? String == other }
+      .map { Heard($0.data) }
+    for (index, heard) in all.enumerated() {
+      let next = index + 1 < all.count ? all[index + 1] : nil
+      let last = index > 0 ? all[index - 1] : nil
+      switch heard.event {
+      case "sent", "received":
+        let isBlocked = blocks[user + ">" + other, default: []].contains { $0 >= heard.since && $0 < heard.until }
+        if isBlocked { continue }
+        let isOtherwise = next.map { $0.since < heard.until } ?? false
+        let hasExpired = next?.event == "expired" && next?.since == heard.until
+        #expect(isOtherwise != hasExpired, "\(user) of \(other) since \(heard.since), then \(String(describing: next))")
+      case "expired":
+        #expect(["sent", "received"].contains(last?.event) && last?.until == heard.since, "\(user) of \(other)")
+      default: break
+      }
+    }
   }
 }
 

@@ -182,6 +182,53 @@ struct MapReadTests {
     #expect(page.entries.map(\.data) == [Array("2".utf8)])
   }
 
+  @Test(
+    """
+    a persistent map that keeps no changes keeps its epoch over a restart: a gateway goes on where nothing has changed, \
+    and is told where something has, and the map is there as a whole
+    """)
+  func withoutChanges() {
+    let disk = ScriptedStore()
+    func broker() -> BrokerScene {
+      let scene = BrokerScene.maps(disk) { $0.historySize = 0 }
+      scene.hello(1)
+      return scene
+    }
+    func resync(_ scene: BrokerScene, since offset: UInt64) -> [Heard] {
+      _ = scene.hears()
+      let since = StreamPosition(epoch: "disk", offset: offset)
+      scene.request(1, .subscribe("p:1", since: since, limit: 10_000), isResync: true)
+      return scene.hears()
+    }
+    let first = broker()
+    first.write("p:1", "a", "1")
+    first.finish()
+    let second = broker()
+    #expect(resync(second, since: 1) == [.reply(1, .subscribed(1, recovered: true))])
+    second.write("p:1", "b", "2")
+    second.finish()
+    // The second one is gone as well, before it has told the gateway.
+    let third = broker()
+    let gap = RecoveryGap(2...2, .notKept)
+    #expect(resync(third, since: 1) == [.reply(1, .subscribed(2, gap: gap))])
+    #expect(third.values("p:1") == ["a=1", "b=2"])
+    // What a client of it asks that goes on from where it was, and then what it asks instead.
+    let since = StreamPosition(epoch: "disk", offset: 1)
+    let stream = MapRead(phase: .stream)
+    third.request(
+      2, .subscribe(.init(channel: "p:1", since: since, recoveryLimit: 300, member: member, map: stream)))
+    guard case .reply(2, let refused)? = third.hears().first else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(refused.errorCode == ClientError.unrecoverablePosition.code)
+    guard case .subscribed(let live)? = subscribe(third, "p:1", MapRead(phase: .state)) else {
+      Issue.record("not live")
+      return
+    }
+    #expect(live.position == StreamPosition(epoch: "disk", offset: 2) && live.entries.count == 2)
+  }
+
   @Test("a recoverable map that holds something is not forgotten with its channel; a persistent one is read again")
   func idle() {
     let scene = scene(broker: { $0.idleChannelTimeout = 10 })

@@ -212,12 +212,7 @@ struct CliqueInPartitionsTests {
       let couples = names.map { name in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
           let couple = FireCouple(name, machines, watch, random, isShared: true)
-          try await couple.begin()
-          while !watch.isOver { try await couple.step() }
-          // One more, with everybody at work again.
-          try await couple.step()
-          try await couple.check()
-          try await couple.checkPictures()
+          try await couple.live(under: watch)
           return (ledger: couple.ledger, faults: couple.faults)
         }
       }

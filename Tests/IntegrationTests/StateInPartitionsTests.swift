@@ -174,11 +174,7 @@ struct StateInPartitionsTests {
       let pairs = names.map { name in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
           let pair = FireExchange(name, machines, watch, random, lifetime: lifetime)
-          try await pair.begin()
-          while !watch.isOver { try await pair.step() }
-          // One more, with everybody at work again.
-          try await pair.step()
-          try await pair.check()
+          try await pair.live(under: watch)
           return (faults: pair.faults, found: pair.found)
         }
       }
@@ -236,7 +232,7 @@ struct StateInPartitionsTests {
 
   // MARK: What is refused
 
-  @Test("State is shared only under a master key, and never in a log in which it has channels at home")
+  @Test("State is shared only under a master key, and never in a log in which it has something with the other setting")
   func refused() async throws {
     try await withTemporaryFolder { folder in
       let settings = [
@@ -247,18 +243,25 @@ struct StateInPartitionsTests {
       #expect(run.status == 1)
       #expect(run.tool.errors.contains("the brokers of all partitions need the same keys"), "\(run.tool.errors)")
     }
-    try await Machines.withState(isShared: false) { machines, _ in
-      let ada = try await PlacedPerson("ada", at: "a", of: machines)
-      _ = try await ada.send(to: "bob")
-      await (try machines.machine("one")).kill()
-      let refused = try await machines.refusal(at: "one", ["state.partitioned=true"])
-      #expect(refused.contains("the namespace state.") && refused.contains("placed in other partitions"), "\(refused)")
-      // Nothing was done to it.
-      try await machines.start("one")
-      let isThere = await eventually {
-        (try? await PlacedPerson("ada", at: "a", of: machines))?.thread("bob")["phase"].string == "sent"
+    for isShared in [false, true] {
+      try await Machines.withState(isShared: isShared) { machines, _ in
+        try await expectRefusal(in: machines, ["state.partitioned=\(!isShared)"])
       }
-      #expect(isThere)
     }
+  }
+
+  /// A log in which somebody has sent something is not opened with other settings, and nothing is done to it.
+  private func expectRefusal(in machines: Machines, _ settings: [String]) async throws {
+    let ada = try await PlacedPerson("ada", at: "a", of: machines)
+    _ = try await ada.send(to: "bob")
+    #expect(await eventually { ada.thread("bob")["phase"].string == "sent" })
+    await (try machines.machine("one")).kill()
+    let refused = try await machines.refusal(at: "one", settings)
+    #expect(refused.contains("the namespace state.") && refused.contains("in other partitions"), "\(refused)")
+    try await machines.start("one")
+    let isThere = await eventually {
+      (try? await PlacedPerson("ada", at: "a", of: machines))?.thread("bob")["phase"].string == "sent"
+    }
+    #expect(isThere)
   }
 }

@@ -159,6 +159,40 @@ struct PostgresSharingTests {
     #expect(try again.rows("pinned") == 2)
   }
 
+  @Test(
+    "An app that has records and no channel is neither shared nor brought home either", arguments: ["state", "clique"],
+    [true, false])
+  func records(app: String, isShared: Bool) throws {
+    // `….profile` is at home either way.
+    let (own, home) = ("\(app).list", "\(app).profile")
+    func open(_ isShared: Bool, in schema: String?, _ more: Set<String> = []) throws -> PostgresSubject {
+      try self.partition(0, of: 3, in: schema) {
+        $0.pinnedNamespaces = more.union(isShared ? [home] : [own, home])
+        $0.sharedNamespaces = isShared ? [own] : []
+      }
+    }
+    let subject = try open(isShared, in: nil)
+    subject.store.close()
+    // Nothing keeps an app from being shared, or brought home, that has nothing yet.
+    for _ in 0..<2 { for again in [!isShared, isShared] { try open(again, in: subject.schema).store.close() } }
+    let schema = isShared ? "\(subject.schema)_p2" : subject.schema
+    let id = try subject.query(
+      """
+      INSERT INTO \(schema).channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
+      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0) RETURNING id
+      """, [.text("\(app).records:all")]
+    ).int(0, 0)
+    try subject.query(
+      "INSERT INTO \(schema).entries (channel, key, off, time, score, shard, data) VALUES ($1, 'k', 1, 0, 0, 0, '{}')",
+      [.int(id)])
+    let fault = PostgresStartError.displacedApp(app)
+    #expect(throws: fault) { try open(!isShared, in: subject.schema) }
+    #expect("\(fault)".hasSuffix("set \(app).partitioned to what it was"))
+    // What was refused has changed nothing, and the app may have more namespaces.
+    let again = try open(isShared, in: subject.schema, ["\(app).more"])
+    #expect(try again.rows("pinned") == (isShared ? 2 : 3))
+  }
+
   @Test("A broker that has all channels keeps others from sharing the log in which nothing stands yet")
   func running() throws {
     let whole = try partition(0, of: 1)

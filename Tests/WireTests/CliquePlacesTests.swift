@@ -70,6 +70,7 @@ struct CliquePlacesTests {
     #expect(shared.pinnedNamespaces == ["clique.blocked"])
     let apart = CliquePlan.partitioning(isShared: false)
     #expect(apart.pinnedNamespaces == ["clique.chat", "clique.list", "clique.blocked"])
+    #expect(shared.sharedNamespaces == ["clique.chat", "clique.list"] && apart.sharedNamespaces.isEmpty)
     #expect(shared.sharesClique && !apart.sharesClique && !CliquePlan.partitioning(1, isShared: true).sharesClique)
     #expect(!shared.sharesState)
   }

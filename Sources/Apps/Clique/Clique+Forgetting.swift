@@ -47,25 +47,32 @@ extension Clique {
     return draft.effects.isEmpty ? nil : draft.decision()
   }
 
+  /// What the conversation's partition forgets of somebody, home forgets of its copy.
   private func forgetPair(_ users: SoughtUsers, _ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard let stored = try draft.read(Pair.self, key) else { return }
     let sides = PairState.Side.allCases.filter { !stored.user($0).isEmpty && users.contains(stored.user($0)) }
     if sides.isEmpty { return }
     let id = String(key.dropFirst("pair/".count))
-    if elsewhere(ofConversation: id) != nil { return try forgetBond(users, stored, id: id, draft) }
-    var pair = stored.advanced(to: draft.now)
+    let isCopy = elsewhere(ofConversation: id) != nil
+    var pair = isCopy ? stored : stored.advanced(to: draft.now)
     for side in sides {
       if !pair.state.isBlocked(by: side.other) { try thaw(&pair, side.other, draft) }
       pair.forget(side, at: draft.now)
     }
-    try commit(stored, pair, id: id, draft)
+    if isCopy {
+      pair.hideTimers()
+      try commitBond(stored, pair, id: id, draft)
+    } else {
+      try commit(stored, pair, id: id, draft)
+    }
     for side in sides {
       let (user, other) = (stored.user(side), pair.user(side.other))
       if other.isEmpty { continue }
-      draft.refresh(try Channels.list(other), key: id, .atomically)
+      draft.refresh(try Channels.list(other), key: id, isCopy ? .soon : .atomically)
       draft.refresh(try Channels.blocked(other), key: user, .atomically)
       draft.refresh(try Channels.people(other), key: user, .soon)
-      draft.refresh(try Channels.receipts(id), key: user, .soon)
+      // Receipts are where the conversation is.
+      if !isCopy { draft.refresh(try Channels.receipts(id), key: user, .soon) }
       try draft.update(other) { person in person.blocked.drop(user) }
     }
     // Nobody is left who could see the conversation, or be protected by what stands between the two.

@@ -3,32 +3,21 @@ import Wire
 /// What webhooks are told of a thread: that somebody sent, that both see, that nobody answered. Nothing of what was
 /// sent.
 extension StateApp {
-  func events(from before: StateThread, to thread: StateThread) -> [AppEffect] {
-    var effects: [AppEffect] = []
+  /// What one step of a thread is told as; nil: nothing. What somebody has ended is not told, and what time has ended is,
+  /// whatever comes next.
+  func event(of thread: StateThread, after before: StateThread) -> AppEffect? {
     let isNew = before.since != thread.since
-    // What was sealed may have run out in the moment in which something new is sent.
-    if case .sealed(let sender, _, _) = before.standing, !isRevealed(thread),
-      thread.standing == nil || (isNew && before.until <= thread.since)
-    {
-      effects.append(event(.stateExpired, before, from: sender))
-    }
-    switch (before.standing, thread.standing) {
-    case (.sealed, .sealed) where !isNew: break
+    return switch (before.standing, thread.standing) {
+    case (.sealed, .sealed) where !isNew: nil
     // Nobody is to be told by a backend of what the app does not show them.
-    case (_, .sealed(let sender, _, _)) where thread.phase(of: sender.other) != .received: break
-    case (_, .sealed(let sender, _, _)): effects.append(event(.stateSent, thread, from: sender))
-    case (.revealed, .revealed) where !isNew: break
-    case (.sealed(let sender, _, _), .revealed): effects.append(event(.stateRevealed, thread, from: sender))
-    case (_, .revealed): effects.append(event(.stateRevealed, thread, from: .low))
-    case (.sealed(let sender, _, _), .expired) where effects.isEmpty:
-      effects.append(event(.stateExpired, before, from: sender))
-    default: break
+    case (_, .sealed(let sender, _, _)) where thread.phase(of: sender.other) != .received: nil
+    case (_, .sealed(let sender, _, _)): event(.stateSent, thread, from: sender)
+    case (.revealed, .revealed) where !isNew: nil
+    case (.sealed(let sender, _, _), .revealed): event(.stateRevealed, thread, from: sender)
+    case (_, .revealed): event(.stateRevealed, thread, from: .low)
+    case (.sealed(let sender, _, _), .expired): event(.stateExpired, before, from: sender)
+    default: nil
     }
-    return effects
-  }
-
-  private func isRevealed(_ thread: StateThread) -> Bool {
-    if case .revealed = thread.standing { true } else { false }
   }
 
   /// - Parameter sender: the one who sent first.

@@ -187,11 +187,15 @@ extension StateApp {
   /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
   /// or to count.
   ///
+  /// Where a standing has ended by itself and its timer has not run yet, its end is told as the timer would have, before
+  /// what is done now: whoever looks at a thread first would else take its `expired` from both.
+  ///
   /// - Parameters:
   ///   - records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
   ///   - looksAtBoth: where the change shows to one of the two, the channels of both are opened, as where it shows to
   ///     both: whoever waits for the answer must not learn by its time whether it reached the other. Not for what shows
-  ///     to the one who acts alone, as a block does: to open the other's channels would tell them.
+  ///     to the one who acts alone, as a block does: to open the other's channels would tell them. What time does always
+  ///     looks at both.
   ///   - isTold: false: lists change, and nobody hears of it.
   func change(
     from before: StateThread, to thread: StateThread, looksAtBoth: Bool = false, isTold: Bool = true,
@@ -202,10 +206,15 @@ extension StateApp {
     if rules.notifies { thread.takeNews(after: before, at: view.now) } else { thread.told = nil }
     thread.due = thread.nextDue
     let people = thread.people
+    let ended = isTold ? before.ends(until: view.now, rules) : []
+    let looksAtBoth = looksAtBoth || !ended.isEmpty
+    // What has ended is counted for both, or for one of them where the other is not shown it.
+    if !ended.isEmpty { for side in StateSide.allCases { _ = try person(people[side], view) } }
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
     var effects = try counted(from: before, to: thread, without: gone, view, records)
     if thread == before { return effects }
-    effects += events(from: before, to: thread)
+    let steps = isTold ? Array(zip([before] + ended, ended + [thread])) : []
+    effects += steps.compactMap { event(of: $1, after: $0) }
     effects += try notices(from: before, to: thread, looksAtBoth, view)
     // From here on the thread's record itself says who blocks whom.
     let bar = StateBar.key(of: people)
@@ -218,13 +227,16 @@ extension StateApp {
       effects.append(.discardPictures(gone))
       effects.append(.scrub)
     }
-    return effects + (try shows(from: before, to: thread, looksAtBoth: looksAtBoth, isTold: isTold, view))
+    return effects + (try shows(from: before, to: thread, in: steps, looksAtBoth: looksAtBoth, view))
   }
 
   /// What a change shows in the lists and events of the two; of somebody whose lists are in another partition, what is
   /// said to that.
+  ///
+  /// - Parameter steps: what they hear of, each as the thread before and after; empty: nothing.
   private func shows(
-    from before: StateThread, to thread: StateThread, looksAtBoth: Bool, isTold: Bool, _ view: any AppView
+    from before: StateThread, to thread: StateThread, in steps: [(StateThread, StateThread)], looksAtBoth: Bool,
+    _ view: any AppView
   ) throws(ClientError) -> [AppEffect] {
     var effects: [AppEffect] = []
     let shown = StateSide.allCases.filter { thread.showsOtherwise(than: before, for: $0) }
@@ -233,7 +245,7 @@ extension StateApp {
       let (list, events) = (try StateChannels.threads(of: user), try StateChannels.events(of: user))
       let isShown = shown.contains(side)
       var notices: [[UInt8]] = []
-      for notice in isShown && isTold ? thread.notices(after: before, for: side) : [] {
+      for notice in isShown ? steps.flatMap({ $1.notices(after: $0, for: side) }) : [] {
         notices.append(try AppJSON.encode(notice))
       }
       if let place = elsewhere(ofUser: user) {

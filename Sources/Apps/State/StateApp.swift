@@ -21,6 +21,8 @@ public struct StateApp: App {
 
   /// - Parameter isShared: State is shared among partitions.
   public static func namespaces(isShared: Bool = false) -> [String: ChannelOptions] {
+    // The list keeps no changes: an entry has the key of what is written in a reveal, wrapped, and is to be erased with
+    // it. So whoever missed a change reads the list as a whole: with unsubscribe 2500 or error 112 nothing is lost.
     var threads = ChannelOptions()
     threads.kind = .map
     threads.mapMode = .persistent

@@ -142,15 +142,24 @@ extension StateThread {
   }
 
   /// Lets time pass until now.
-  mutating func advance(to now: Int64, _ rules: StateRules) {
-    while standing != nil, until <= now {
-      var shape = shape
+  mutating func advance(to now: Int64, _ rules: StateRules) { self = ends(until: now, rules).last ?? self }
+
+  /// What becomes of the thread as one standing after another ends, oldest first; empty where none has ended yet. Two at
+  /// most: what has expired may be over as well by the time at which somebody looks.
+  func ends(until now: Int64, _ rules: StateRules) -> [StateThread] {
+    var thread = self
+    var passed: [StateThread] = []
+    while thread.standing != nil, thread.until <= now {
+      var shape = thread.shape
       let move = shape.applyTime()
-      adopt(shape)
-      guard move == .expires else { break }
-      since = until
-      until = since.saturatingAdd(rules.expiredLifetime)
+      thread.adopt(shape)
+      if move == .expires {
+        thread.since = thread.until
+        thread.until = thread.since.saturatingAdd(rules.expiredLifetime)
+      }
+      passed.append(thread)
     }
+    return passed
   }
 
   /// When the standing changes by itself, or its end is to be told, in milliseconds since 1970; nil: never.

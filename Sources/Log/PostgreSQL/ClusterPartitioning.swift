@@ -69,7 +69,7 @@ public enum ClusterPartitioning {
         """
       case .sharedApp(let app, let partitions):
         """
-        \(Self.title(of: app)) has records, and where it is shared among partitions they stay in those in which they \
+        \(PartitionMove.title(of: app)) has records, and where it is shared among partitions they stay in those in which they \
         are: neither their number nor \(app).partitioned can be changed any more; leave the log shared in \
         \(partitions), and set \(app).partitioned to what it was
         """
@@ -86,9 +86,6 @@ public enum ClusterPartitioning {
         """
       }
     }
-
-    /// What people call an app.
-    private static func title(of app: String) -> String { app.prefix(1).uppercased() + app.dropFirst() }
 
     private static func name(_ owner: String) -> String { owner.isEmpty ? "a broker" : "the broker \(owner)" }
   }

@@ -7,11 +7,14 @@ import Wire
 /// Where a record of such an app belongs is in its contents, which the log does not know: so none is ever moved.
 extension PartitionMove {
   /// The apps that can be shared.
-  private static let apps = ["clique", "state"]
+  static let apps = ["clique", "state"]
 
   /// The hidden channels of an app's records and of its marks (`AppHost`). Each partition has its own.
-  private static func records(of app: String) -> String { "\(app).records:all" }
+  static func records(of app: String) -> String { "\(app).records:all" }
   private static func marks(of app: String) -> String { "\(app).marks:all" }
+
+  /// What people call an app.
+  static func title(of app: String) -> String { app.prefix(1).uppercased() + app.dropFirst() }
 
   func staysAsShared(_ name: String) -> Bool {
     options.sharedApps.contains { name == Self.records(of: $0) || name == Self.marks(of: $0) }

@@ -100,7 +100,8 @@ enum PostgresSharing {
   /// Says in home's schema which namespaces' channels are at home, and which follow others, for ``publish``.
   ///
   /// - Throws: ``PostgresStartError/displaced(namespace:partitions:)`` where a namespace was placed otherwise before, and
-  ///   has channels: they would be looked for where they are not.
+  ///   has channels: they would be looked for where they are not. ``PostgresStartError/displacedApp(_:)`` where the same
+  ///   is true of an app's records, which may be there without a channel: somebody's own settings, or a block.
   static func place(
     _ options: PostgresStore.Options, by ask: (String, [Parameter]) throws(LogError) -> Rows
   ) throws {
@@ -113,6 +114,17 @@ enum PostgresSharing {
     if changed.isEmpty { return }
     for namespace in changed.sorted() where try holds(namespace, options, by: ask) {
       throw PostgresStartError.displaced(namespace: namespace, partitions: options.partitions)
+    }
+    for app in PartitionMove.apps {
+      let placed = changed.filter { $0.hasPrefix("\(app).") }
+      let isAtHome = !options.sharedNamespaces.contains { $0.hasPrefix("\(app).") }
+      // Where it was shared, some of its records are elsewhere; where it was at home, they are there.
+      let isElsewhere = isAtHome && placed.contains { now[$0] != nil }
+      let wasAtHome = !placed.isDisjoint(with: options.sharedNamespaces)
+      let places = isElsewhere ? 1..<options.partitions : wasAtHome ? Partitioning.home..<1 : 0..<0
+      for place in places where try holdsRecords(of: app, place, options, by: ask) {
+        throw PostgresStartError.displacedApp(app)
+      }
     }
     try record(namespacesOf: options, by: ask)
   }
@@ -151,6 +163,20 @@ enum PostgresSharing {
       }
     }
     return false
+  }
+
+  private static func holdsRecords(
+    of app: String, _ partition: Int, _ options: PostgresStore.Options,
+    by ask: (String, [Parameter]) throws(LogError) -> Rows
+  ) throws -> Bool {
+    let schema = PostgresStore.Options.schema(options.schema, of: partition)
+    return try ask(
+      """
+      SELECT EXISTS (
+        SELECT FROM \(schema).channels AS c JOIN \(schema).entries AS e ON e.channel = c.id WHERE c.name = $1
+      )
+      """, [.bytes(Array(PartitionMove.records(of: app).utf8))]
+    ).bool(0, 0)
   }
 
   /// The step of the schema that has `publish` put a row where its channel is.

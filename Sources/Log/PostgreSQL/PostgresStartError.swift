@@ -16,6 +16,8 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
   case otherPartitions(inLog: Int, configured: Int)
   /// A namespace's channels are to be in other partitions than they are.
   case displaced(namespace: String, partitions: Int)
+  /// An app's records are in other partitions than those in which it would look for them.
+  case displacedApp(String)
   /// Another broker keeps the log.
   case held(by: String, until: String)
   /// The mark cannot be written (``LogMark``).
@@ -55,6 +57,11 @@ public enum PostgresStartError: Error, Sendable, Equatable, CustomStringConverti
       than before, by what is set for it (an app, a quota for users, notifications, or that it follows channels), and the \
       log, which is shared in \(partitions), holds such channels: set that back, or stop all brokers and run fanfare \
       cluster partition \(partitions), which moves them
+      """
+    case .displacedApp(let app):
+      """
+      \(PartitionMove.title(of: app)) has records in this log, and they stay in the partitions in which they are: set \
+      \(app).partitioned to what it was
       """
     case .held(let owner, let until):
       "the broker \(owner) keeps this log until \(until) at least; stop it, or give this one a schema of its own"

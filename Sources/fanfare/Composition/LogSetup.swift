@@ -134,6 +134,7 @@ enum LogSetup {
     (options.partition, options.partitions) = (settings.cluster.partition ?? Partitioning.home, partitioning.count)
     options.pinnedNamespaces = partitioning.pinnedNamespaces
     options.followingNamespaces = partitioning.followingNamespaces
+    options.sharedNamespaces = partitioning.sharedNamespaces
     options.leaseWaitMilliseconds = postgres.wait.milliseconds
     options.outboxMilliseconds = postgres.outboxInterval.milliseconds
     options.now = { clock.wall() }

@@ -63,7 +63,7 @@ extension Clique {
   }
 
   /// Writes the copy, and shows at home what follows from it.
-  private func commitBond(
+  func commitBond(
     _ old: Pair, _ new: Pair, id: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     for side in PairState.Side.allCases where !new.user(side).isEmpty {
@@ -85,29 +85,6 @@ extension Clique {
   /// The copy's time has come: visits that somebody still sees have ended, or a block's end counts no more.
   func bondIsDue(_ stored: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
     try commitBond(stored, stored.advanced(to: draft.now), id: id, draft)
-  }
-
-  /// What the conversation's partition forgets of somebody, home forgets of its copy.
-  func forgetBond(
-    _ users: SoughtUsers, _ stored: Pair, id: String, _ draft: CliqueDraft
-  ) throws(ClientError) {
-    let sides = PairState.Side.allCases.filter { !stored.user($0).isEmpty && users.contains(stored.user($0)) }
-    if sides.isEmpty { return }
-    var pair = stored
-    for side in sides {
-      if !pair.state.isBlocked(by: side.other) { try thaw(&pair, side.other, draft) }
-      pair.forget(side, at: draft.now)
-      pair.hideTimers()
-    }
-    try commitBond(stored, pair, id: id, draft)
-    for side in sides {
-      let (user, other) = (stored.user(side), pair.user(side.other))
-      if other.isEmpty { continue }
-      draft.refresh(try Channels.list(other), key: id, .soon)
-      draft.refresh(try Channels.blocked(other), key: user, .atomically)
-      draft.refresh(try Channels.people(other), key: user, .soon)
-      try draft.update(other) { person in person.blocked.drop(user) }
-    }
   }
 }
 
