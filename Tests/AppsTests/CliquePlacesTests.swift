@@ -38,11 +38,17 @@ struct CliquePlacesTests {
   private var scenes: [CliqueScene] { [home, mine, pair, theirs] }
 
   /// Delivers all, and what follows from it.
-  private func deliver() throws {
+  ///
+  /// - Returns: what was delivered, in this order.
+  @discardableResult
+  private func deliver() throws -> [AppRelay] {
+    var delivered: [AppRelay] = []
     while let source = scenes.first(where: { !$0.relays.isEmpty }) {
       let relay = source.relays.removeFirst()
       try scenes[relay.partition].receive(relay.data)
+      delivered.append(relay)
     }
+    return delivered
   }
 
   private func talk(_ user: String, _ text: String = "m") throws {
@@ -91,6 +97,8 @@ struct CliquePlacesTests {
         for scene in [silent, other] { scene.relays = [] }
         let (method, json) = step(&random, count)
         #expect(try silent.said(bob, method, json) == other.said(bob, method, json))
+        let awaited = try [silent, other].map { try CliqueScene.rows($0.awaitedRelays) }
+        try #require(awaited[0] == awaited[1], "\(method) after \(count) steps, with its answer")
         let (rows, twin) = (try silent.saidRows(), try other.saidRows())
         // What is worked out a moment later, home is told where it is new.
         let isLater = { (row: String) in row == "0 news" && ["send", "accept"].contains(method) }
@@ -141,6 +149,37 @@ struct CliquePlacesTests {
     try home.call(ann, "profile.set", #"{"name":"Ann"}"#)
     #expect(try home.saidRows() == [])
     #expect(try theirs.field("crossing", bob, id) == shown)
+  }
+
+  @Test("a block holds at home when home hears of it, and its end: in groups of both, and in what is seen of profiles")
+  func blockAtHome() throws {
+    _ = try pair.befriend(ann, bob)
+    try deliver()
+    let founded = try home.call(ann, "group.create", #"{"members":["\#(bob)"]}"#)
+    let group = String(founded.split(separator: "\"")[3])
+    func say(_ user: String, _ text: String) throws {
+      try home.call(user, "send", #"{"conversation":"\#(group)","text":"\#(text)"}"#)
+    }
+    func rename(_ name: String) throws { try home.call(ann, "profile.set", #"{"name":"\#(name)"}"#) }
+    func seen() throws -> String { try home.call(bob, "profiles", #"{"people":["\#(ann)"]}"#) }
+    try rename("First")
+    try say(bob, "before")
+    #expect(try home.chat(ann, group) == ["before"] && seen().contains("First"))
+    try pair.call(ann, "block", #"{"person":"\#(bob)"}"#)
+    try deliver()
+    try rename("Second")
+    try say(bob, "by bob")
+    try say(ann, "by ann")
+    #expect(try home.chat(ann, group) == ["before", "by ann"])
+    #expect(try home.chat(bob, group) == ["before", "by bob"])
+    #expect(try seen().contains("First"), "as it was, and not nothing")
+    try pair.call(ann, "unblock", #"{"person":"\#(bob)"}"#)
+    try deliver()
+    try say(bob, "after")
+    #expect(try home.chat(ann, group) == ["before", "by ann", "after"])
+    #expect(try seen().contains("First"), "the end of the block changes nothing")
+    try rename("Third")
+    #expect(try seen().contains("Third"))
   }
 
   // MARK: Notices
@@ -206,16 +245,18 @@ struct CliquePlacesTests {
   @Test("what comes late of somebody who was forgotten is dropped; what stands without them comes after it")
   func forgetting() throws {
     _ = try pair.befriend(ann, bob)
-    let late = pair.relays
-    try deliver()
-    #expect(try mine.field("with", ann, id) == bob)
+    for user in [ann, bob] { try home.call(user, "enter", #"{"place":"park"}"#) }
+    let late = try deliver()
+    #expect(try mine.field("with", ann, id) == bob && mine.field("crossing", ann, id)?.contains("park") == true)
     for scene in [home, mine, theirs] {
       try forget(bob, scene)
       #expect(naming(bob, scene) == [])
     }
     #expect(try mine.entry(ann, "list", id) == nil)
     let heard = home.notified.count
+    let forgotten = [home, mine, theirs].map { $0.records.mapValues { $0.data } }
     for relay in late { try scenes[relay.partition].receive(relay.data) }
+    #expect([home, mine, theirs].map { $0.records.mapValues { $0.data } } == forgotten, "home's copy included")
     for scene in [home, mine, theirs] { #expect(naming(bob, scene) == []) }
     #expect(try mine.entry(ann, "list", id) == nil)
     #expect(home.notified.count == heard)
@@ -284,7 +325,12 @@ extension CliqueScene {
   /// What was sent to other partitions since the last time: `1 shows`, in order of the partitions.
   func saidRows() throws -> [String] {
     defer { relays = [] }
-    return try relays.map { relay in
+    return try Self.rows(relays)
+  }
+
+  /// Rows as ``saidRows()`` names them.
+  static func rows(_ relays: [AppRelay]) throws -> [String] {
+    try relays.map { relay in
       let object = try JSONSerialization.jsonObject(with: Data(relay.data)) as? [String: Any]
       return "\(relay.partition) \((object?["says"] as? [String: Any])?.keys.first ?? "")"
     }.sorted()

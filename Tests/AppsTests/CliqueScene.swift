@@ -44,6 +44,10 @@ final class CliqueScene: AppView {
   private let places: AppPlaces?
   /// What other partitions are sent, until somebody takes it along.
   var relays: [AppRelay] = []
+  /// The ones that go with the transaction of the last call; without those of entries that are worked out later.
+  private(set) var awaitedRelays: [AppRelay] = []
+  /// An entry is being worked out for which nobody waits.
+  private var isLater = false
   /// When users' data was deleted, in milliseconds since 1970.
   var forgotten: [String: Int64] = [:]
 
@@ -97,7 +101,7 @@ final class CliqueScene: AppView {
     _ user: String, _ method: String, _ json: String = "{}", key: String? = nil, source: AppCall.Source = .client,
     attestedPlace: String? = nil
   ) throws -> String {
-    awaited = []
+    (awaited, awaitedRelays) = ([], [])
     let command = try AppCommand("clique." + method, Array(json.utf8), by: user)
     return try call(user, command, key: key, source: source, attestedPlace: attestedPlace)
   }
@@ -108,7 +112,7 @@ final class CliqueScene: AppView {
     attestedPlace: String? = nil
   ) throws -> String {
     calls += 1
-    awaited = []
+    (awaited, awaitedRelays) = ([], [])
     let decision = try app.call(
       AppCall(
         command, caller: ClientInfo(user: user, client: "c-" + user), source: source, attestedPlace: attestedPlace,
@@ -159,7 +163,9 @@ final class CliqueScene: AppView {
         keptAlone += fates.filter { !$0.kept.isEmpty }.map(\.id)
         released += fates.filter { !$0.released.isEmpty }.map(\.id)
       case .scrub: scrubs += 1
-      case .relay(let relay): relays.append(relay)
+      case .relay(let relay):
+        relays.append(relay)
+        if !isLater { awaitedRelays.append(relay) }
       case .refresh, .open, .touch, .push, .unsent: break
       case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
@@ -191,6 +197,9 @@ final class CliqueScene: AppView {
 
   /// Of a channel in another partition, nothing is worked out but what follows for that partition.
   private func refresh(_ channel: ChannelName, _ key: String, isAwaited: Bool = false) throws {
+    let wasLater = isLater
+    defer { isLater = wasLater }
+    isLater = isLater || !isAwaited
     let effects = try app.follows(key, of: channel, isAwaited: isAwaited, self)
     for effect in effects {
       switch effect {

@@ -38,6 +38,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   var isReady = true
   /// What it was asked to take in from another partition, in order.
   private(set) var received: [String] = []
+  /// The partition that is told of each entry of a list that is worked out again; nil: none is.
+  var told: Int?
   /// What it was asked for the entries of, in order.
   private(set) var asked: [String] = []
 
@@ -162,6 +164,17 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       return AppAdmission(audience: .exists(key: "nothing"), refusal: .permissionDenied)
     }
     return AppAdmission(audience: .any([.not(.exists(key: "only")), .equal(key: "only", user)]))
+  }
+
+  var tellsOfEntries: Bool { told != nil }
+
+  /// `a 1 true`: the key, the record's text, and whether somebody waits for it.
+  func follows(
+    _ key: String, of channel: ChannelName, isAwaited: Bool, _ view: any AppView
+  ) throws(ClientError) -> [AppEffect] {
+    guard let told else { return [] }
+    let text = try view.record(Note.self, key)?.text ?? "-"
+    return [.relay(AppRelay(to: told, Array("\(key) \(text) \(isAwaited)".utf8)))]
   }
 
   func entries(

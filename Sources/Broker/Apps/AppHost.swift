@@ -224,6 +224,10 @@ final class PendingDecision {
   /// The answer that ``requester`` gets when all entries are on disk; nil: the decision has no reply.
   let answer: BrokerResponse?
   let requester: Requester
+  /// The entry of a list that the decision works out again, where that is all it is for; nil: it is for something else.
+  let place: RefreshQueue.Place?
+  /// How many relays to other partitions go with it.
+  var relays: UInt64 = 0
   /// Answers to other requests, which may tell of what this decision changes.
   var waiting: [WaitingAnswer] = []
 
@@ -240,6 +244,15 @@ final class PendingDecision {
     following = FollowingEffects(of: decision.effects)
     if case .reply(let reply) = decision.answer { answer = .result(reply) } else { answer = nil }
     self.requester = requester
+    place = requester == .broker ? decision.onlyPlace : nil
+  }
+}
+
+extension AppDecision {
+  /// The entry that is worked out again in the decision's transaction, where the decision has no other effect.
+  fileprivate var onlyPlace: RefreshQueue.Place? {
+    guard effects.count == 1, case .refresh(let channel, let key, .atomically) = effects[0] else { return nil }
+    return RefreshQueue.Place(channel: channel, key: key)
   }
 }
 
@@ -282,8 +295,8 @@ struct FollowingEffects {
 
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
-    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push, .unsent, .relay: true
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: false
+    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .pictureFates, .acknowledge, .push, .unsent: true
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify, .relay: false
     }
   }
 }

@@ -148,11 +148,14 @@ extension BrokerCore {
       host.marks.keepAll(at: turn.time.monotonic)
       host.failures += 1
       host.lastFailure = error
+      // A change of a list here is tried again by `changeFailed`. An entry of a list elsewhere has no such change.
+      if let place = decision.place { refreshLater(place, of: host, at: turn.time.monotonic + Self.refreshAgain) }
       answerAndRemember(decision.requester, .failed(error.asClientError), in: &turn)
       answerWaiting(decision, in: &turn)
       return goOnWithNotices(after: decision, error: error, in: &turn)
     }
     for (key, offset) in decision.records { host.records.committed(key, offset: offset) }
+    tally.counters.relaysSent += decision.relays
     decision.following.forEach { follow($0, of: host, in: &turn) }
     refresh(host, in: &turn)
     if let answer = decision.answer { answerAndRemember(decision.requester, answer, in: &turn) }
@@ -207,9 +210,8 @@ extension BrokerCore {
     case .acknowledge(let user, let subject): acknowledge(subject, by: user, at: turn.time)
     case .push(let send): self.send(send, in: &turn)
     case .unsent(let notice): notices?.tally.leaves(notice)
-    case .relay: tally.counters.relaysSent += 1  // It was sent in the transaction.
     // Part of the transaction.
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify: break
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .open, .tell, .notify, .relay: break
     }
   }
 

@@ -324,6 +324,7 @@ extension BrokerCore {
   ) throws(ClientError) {
     let pending = PendingDecision(
       decision, count: parts.entries.count, parts.records, of: host, for: parts.requester)
+    pending.relays = UInt64(parts.relays.count)
     try append(
       parts.entries, on: parts.states, for: .decision(pending), telling: parts.drafts, relaying: parts.relays,
       in: &turn)
