@@ -122,4 +122,4 @@ pictures:  ## Take over the README's pictures of the demo from the tests in Chro
 
 clean:  ## Remove what was built.
 	swift package clean
-	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/pictures .build/autobahn .build/autobahn-env .build/fuzz .build/fuzz-address
+	rm -rf .build/conformance-venv .build/browser-venv .build/moto-venv .build/push-venv .build/pictures .build/autobahn .build/autobahn-env .build/fuzz .build/fuzz-address

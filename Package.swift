@@ -337,7 +337,8 @@ let package = Package(
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
-      name: "TestSupport", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire", logging],
+      name: "TestSupport",
+      dependencies: ["Apps", "Broker", "Cryptography", "Gateway", "Log", "Push", "Wire", logging],
       path: "Tests/TestSupport", swiftSettings: tests),
     // The tutorial's chat, word for word: a test compares the two, another runs two of it.
     .executableTarget(

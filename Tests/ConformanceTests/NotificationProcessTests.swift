@@ -44,25 +44,68 @@ struct NotificationProcessTests {
     }
   }
 
-  @Test("A device that its service does not know any more is removed, and the person's map of devices says so")
-  func gone() async throws {
-    let answers = [
-      PushServers.fcmToken(1): PushServers.Answer(status: 404, body: Self.error(404, "NOT_FOUND", "UNREGISTERED"))
-    ]
-    try await NotifyingServers.with(answers, push: #""delay":"1s""#) { servers, services in
+  /// What APNs says of a device whose app is gone, and since when: an hour before it is asked, or an hour after that.
+  private static func unregistered(isLater: Bool) -> String {
+    let time = Int64(Date().timeIntervalSince1970 * 1000) + (isLater ? 3_600_000 : -3_600_000)
+    return #"{"reason":"Unregistered","timestamp":\#(time)}"#
+  }
+
+  /// How each service calls the two devices of a person, and says of the first that it is gone.
+  private static func goneDevice(
+    _ kind: PushDevice.Kind
+  ) -> (names: [String], answer: PushServers.Answer) {
+    switch kind {
+    case .web: (["/push/gone", "/push/kept"], .init(status: 410))
+    case .apns:
+      ([1, 2].map(PushServers.apnsToken), .init(status: 410, body: unregistered(isLater: true)))
+    case .fcm:
+      ([1, 2].map(PushServers.fcmToken), .init(status: 404, body: error(404, "NOT_FOUND", "UNREGISTERED")))
+    }
+  }
+
+  @Test(
+    "A device that its service does not know any more is removed, and the person's map of devices says so",
+    arguments: PushDevice.Kind.allCases)
+  func gone(_ kind: PushDevice.Kind) async throws {
+    let (names, answer) = Self.goneDevice(kind)
+    try await NotifyingServers.with([names[0]: answer], push: #""delay":"1s""#) { servers, services in
       let bob = try await servers.phone(of: "bob")
-      let (gone, kept) = (try await bob.register(1), try await bob.register(2))
+      let devices =
+        switch kind {
+        case .web: try names.map(services.browser)
+        case .apns: try [1, 2].map { try PushServers.apns($0) }
+        case .fcm: try [1, 2].map(PushServers.fcm)
+        }
+      let (gone, kept) = (try await bob.register(devices[0]), try await bob.register(devices[1]))
       #expect(try await servers.phone(of: "bob").keys(of: "push.devices:bob") == [gone, kept, "settings"].sorted())
       try await servers.phone(of: "ann").publish(on: "inbox:#ann,bob")
       #expect(try await eventually { try await bob.devices() == [kept] })
       #expect(try await servers.phone(of: "bob").keys(of: "push.devices:bob") == [kept, "settings"].sorted())
-      #expect(services.requests(to: PushServers.fcmToken(2)).count == 1)
+      #expect(services.requests(to: names[1]).count == 1)
       let said = try await servers.why("bob", "inbox:#ann,bob")
       #expect(said.contains("does not know the device any more"), "\(said)")
       try await passBarrier(servers, services)
       try await servers.phone(of: "ann").publish(on: "inbox:#ann,bob")
-      #expect(await eventually { services.requests(to: PushServers.fcmToken(2)).count == 2 })
-      #expect(services.requests(to: PushServers.fcmToken(1)).count == 1, "nobody sends to a device that is gone")
+      #expect(await eventually { services.requests(to: names[1]).count == 2 })
+      // What a service is sent at once goes over one connection, to the first device first.
+      #expect(services.requests(to: names[0]).count == 1, "nobody sends to a device that is gone")
+    }
+  }
+
+  @Test("A device that APNs says was gone before it registered stays, and is told once more")
+  func registeredSince() async throws {
+    let token = PushServers.apnsToken(1)
+    let answers = [token: PushServers.Answer(status: 410, body: Self.unregistered(isLater: false), only: 1)]
+    try await NotifyingServers.with(answers, push: #""delay":"1s""#) { servers, services in
+      let bob = try await servers.phone(of: "bob")
+      let device = try await bob.register(PushServers.apns(1))
+      try await servers.phone(of: "ann").publish(on: "inbox:#ann,bob")
+      #expect(await eventually { services.requests(to: token).count == 2 })
+      #expect(
+        try await eventually { try await servers.why("bob", "inbox:#ann,bob").contains("services have taken it") })
+      #expect(try await bob.devices() == [device])
+      try await passBarrier(servers, services)
+      #expect(services.requests(to: token).count == 2)
     }
   }
 

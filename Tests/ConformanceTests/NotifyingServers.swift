@@ -24,7 +24,7 @@ final class NotifyingServers: Sendable {
     group = try ServerGroup(
       """
       {"token":{"hmac_secret":"\(Self.secret)"},"admin":{"api":{"key":"\(Self.key)"}},
-       "push":\(try services.settings(["fcm"]).dropLast()),"notifications":true,\(push)},
+       "push":\(try services.settings().dropLast()),"notifications":true,\(push)},
        "channel":{"namespaces":[{"name":"inbox","push":true,"durability":"durable","history_size":100,"history_ttl":"1h",
          "allow_user_limited_channels":true,"allow_subscribe_for_client":true,"allow_publish_for_client":true}]}}
       """, in: folder)
@@ -169,8 +169,11 @@ final class NotifiedPhone: Sendable {
   ///
   /// - Returns: its id.
   @discardableResult
-  func register(_ number: Int) async throws -> String {
-    let json = String(decoding: try PushServers.fcm(number).json, as: UTF8.self)
+  func register(_ number: Int) async throws -> String { try await register(PushServers.fcm(number)) }
+
+  @discardableResult
+  func register(_ device: PushDevice) async throws -> String {
+    let json = String(decoding: device.json, as: UTF8.self)
     return try await call("push.register", "{\"device\":\(json)}")["device"] as? String ?? ""
   }
 

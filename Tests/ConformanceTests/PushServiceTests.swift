@@ -135,6 +135,34 @@ struct PushServiceTests {
     }
   }
 
+  @Test(
+    "What a service has read over HTTP/2 may have been taken where the connection or the server ends before the answer",
+    arguments: [true, false])
+  func answerLost(isCut: Bool) async throws {
+    let answer = PushServers.Answer(hang: !isCut, cut: isCut)
+    let names = ["/push/lost", PushServers.apnsToken(1), PushServers.fcmToken(1)]
+    try await withServers(Dictionary(uniqueKeysWithValues: names.map { ($0, answer) })) { servers in
+      let devices = [try servers.browser("/push/lost"), try PushServers.apns(1), try PushServers.fcm(1)]
+      let messages = try devices.map { (try Self.message(), $0) }
+      let outcomes = try await servers.withService { service in
+        async let outcomes = service.outcomes(messages)
+        let areRead = await eventually { names.allSatisfy { !servers.requests(to: $0).isEmpty } }
+        #expect(areRead)
+        // Nobody waits any more after that for what hangs.
+        if !isCut { service.close() }
+        return await outcomes
+      }
+      #expect(outcomes.count == 3 && servers.broken == [])
+      for outcome in outcomes {
+        guard case .unanswered(let reason) = outcome else {
+          Issue.record("\(outcome)")
+          continue
+        }
+        #expect(reason.hasSuffix("it may have taken the notification"))
+      }
+    }
+  }
+
   // MARK: APNs
 
   @Test("APNs takes alerts, long ones, withdrawals and all urgencies, with one token for all of them")

@@ -174,6 +174,33 @@ struct FireLedgerTests {
     #expect(NoticeLedger(devices: ["one"]).faults(in: end).count == 1)
   }
 
+  @Test("What each of the services notes is read alike: that something is shown, taken back or replaced, and what")
+  func arrivals() throws {
+    let data = #""data":{"topic":"t","offset":"7"}"#
+    func read(_ service: String, _ text: String) -> NoticeArrival? {
+      NoticeArrival(#"{"service":"\#(service)","device":"one","life":3,"text":\#(text)}"#)
+    }
+    let all: [(String, NoticeArrival.Kind, String)] = [
+      ("web", .show, #"{"web_push":8030,"notification":{"title":"A",\#(data)}}"#),
+      ("web", .withdrawal, #"{"withdraw":"k",\#(data)}"#),
+      ("web", .update, #"{"update":"k","notification":{"title":"A",\#(data)}}"#),
+      ("apns", .show, #"{"aps":{"alert":{"title":"A"}},\#(data)}"#),
+      ("apns", .withdrawal, #"{"aps":{"content-available":1},"withdraw":"k",\#(data)}"#),
+      ("apns", .update, #"{"aps":{"content-available":1},"update":"k","title":"A",\#(data)}"#),
+      ("fcm", .show, #"{"message":{"token":"one","notification":{"title":"A"},\#(data)}}"#),
+      ("fcm", .withdrawal, #"{"message":{"data":{"topic":"t","offset":"7","withdraw":"k"}}}"#),
+      ("fcm", .update, #"{"message":{"data":{"topic":"t","offset":"7","update":"k"}}}"#),
+    ]
+    for (service, kind, text) in all {
+      let arrival = try #require(read(service, text))
+      #expect(arrival.kind == kind && arrival.device == "one" && arrival.life == 3, "\(service): \(text)")
+      #expect(arrival.topic == "t" && arrival.offset == 7 && arrival.text.contains(text), "\(service): \(text)")
+    }
+    #expect(NoticeArrival(#"{"service":"token","device":"token","token":"a"}"#) == nil)
+    #expect(NoticeArrival(#"{"service":"web","device":"one","life":3,"broken":"TTL is missing"}"#) == nil)
+    #expect(NoticeArrival("no JSON") == nil)
+  }
+
   @Test("One process tells nothing twice; the next one may, and a request that was read late is no disorder")
   func again() {
     let (show, end) = (Self.show("one", 6), Self.withdrawal("one", life: 2))

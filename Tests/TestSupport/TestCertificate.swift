@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, made by the `openssl` command for one test.
-public final class TestCertificate {
+public final class TestCertificate: Sendable {
   /// The folder of the certificate's files, which is removed with the last reference.
   public let folder: URL
   public var chainPath: String { path("chain.pem") }

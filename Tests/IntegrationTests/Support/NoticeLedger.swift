@@ -2,9 +2,9 @@
 struct NoticeArrival {
   enum Kind { case show, withdrawal, update }
 
-  /// The device's token.
+  /// The device's token, the path of its endpoint, or a name for either.
   var device: String
-  /// Which process has asked, by number: each has an access token of its own.
+  /// Which process has asked, by number: each has a token of its own with the service.
   var life: Int
   var kind: Kind
   var topic = ""
@@ -12,6 +12,31 @@ struct NoticeArrival {
   var offset: Int?
   /// All that was asked, as it came.
   var text = ""
+}
+
+extension NoticeArrival {
+  /// A line of ``PushServers/log``; nil where it asks nothing of a device, as a request for an access token does, or was
+  /// refused.
+  init?(_ line: String) {
+    guard let noted = try? JSON(line), noted["broken"].isNull, let device = noted["device"].string,
+      let life = noted["life"].int
+    else { return nil }
+    // The fields for the app, and where it is said that they take back or replace what is shown.
+    let data: JSON
+    var marks = noted["text"]
+    switch noted["service"].string {
+    case "fcm":
+      data = marks["message"]["data"]
+      marks = data
+    case "web" where !marks["notification"].isNull: data = marks["notification"]["data"]
+    case "web", "apns": data = marks["data"]
+    default: return nil
+    }
+    let kind: Kind = !marks["withdraw"].isNull ? .withdrawal : !marks["update"].isNull ? .update : .show
+    self.init(
+      device: device, life: life, kind: kind, topic: data["topic"].string ?? "",
+      offset: data["offset"].string.flatMap { Int($0) }, text: line)
+  }
 }
 
 /// What was to be told of one person's devices for a while, which ends when nothing of it is shown any more.

@@ -17,15 +17,18 @@ final class NotifiedCouple {
   private var random: SeededGenerator
   private var count = 0
 
-  /// - Parameter isShared: Clique is, among partitions.
+  /// - Parameters:
+  ///   - first: the number of the first of the two; the other has the next.
+  ///   - isShared: Clique is, among partitions.
   init(
     _ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, _ receiver: PushReceiver,
-    isShared: Bool
-  ) {
+    first: Int, isShared: Bool
+  ) throws {
     (self.name, self.random) = (name, random)
-    people = [("ann", "a"), ("bob", "b")].map { user, gateway in
-      NotifiedPerson(
-        FireDevice("\(name)-\(user)", at: gateway, of: deployment, watch), receiver, isHeardLate: isShared)
+    people = try [("ann", "a"), ("bob", "b")].enumerated().map { place, person in
+      try NotifiedPerson(
+        FireDevice("\(name)-\(person.0)", at: person.1, of: deployment, watch), receiver, number: first + place,
+        isHeardLate: isShared)
     }
   }
 

@@ -17,12 +17,15 @@ final class NotifiedExchange {
   private let people: [NotifiedPerson]
   private var random: SeededGenerator
 
+  /// - Parameter first: the number of the first of the two; the other has the next.
   init(
-    _ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, _ receiver: PushReceiver
-  ) {
+    _ name: String, _ deployment: Deployment, _ watch: FireWatch, _ random: SeededGenerator, _ receiver: PushReceiver,
+    first: Int
+  ) throws {
     self.random = random
-    people = [("ada", "a"), ("bob", "b")].map { user, gateway in
-      NotifiedPerson(FireDevice("\(name)-\(user)", at: gateway, of: deployment, watch), receiver)
+    people = try [("ada", "a"), ("bob", "b")].enumerated().map { place, person in
+      try NotifiedPerson(
+        FireDevice("\(name)-\(person.0)", at: person.1, of: deployment, watch), receiver, number: first + place)
     }
   }
 

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Somebody whose devices are registered for notifications under fire: one that asks, and two that are told.
+/// Somebody whose devices are registered for notifications under fire: one that asks, and two that are told, by two
+/// services.
 ///
 /// What concerns the person is noted until nothing of it is shown any more; then what the devices were told is held against
 /// it. What they are told later than that is held against what comes next.
@@ -12,39 +13,42 @@ final class NotifiedPerson {
 
   let user: String
   let device: FireDevice
-  private let tokens: [String]
+  private let told: [PushReceiver.Device]
   private let receiver: PushReceiver
   /// Whether home hears of an acknowledgement later than it is answered: a moment, or a good deal where brokers are killed.
   private let isHeardLate: Bool
-  /// The ids of the devices that are registered, by token.
+  /// The ids of the devices that are registered, by name.
   private var registered: [String: String] = [:]
   private var open: NoticeLedger
   /// How much of what has come was looked at.
   private var seen = 0
   private(set) var faults: [String] = []
 
-  init(_ device: FireDevice, _ receiver: PushReceiver, isHeardLate: Bool = false) {
+  /// - Parameter number: nobody else has it.
+  init(_ device: FireDevice, _ receiver: PushReceiver, number: Int, isHeardLate: Bool = false) throws {
     (user, self.device, self.receiver, self.isHeardLate) = (device.user, device, receiver, isHeardLate)
-    tokens = ["one", "two"].map { PushReceiver.token("\(device.user)-\($0)") }
+    told = try ["one", "two"].enumerated().map { place, name in
+      try receiver.device(2 * number + place, "\(device.user)-\(name)")
+    }
     open = NoticeLedger(devices: [])
   }
 
   // MARK: Devices
 
   func register() async throws {
-    for token in tokens where registered[token] == nil {
-      let answer = try await device.call("push.register", #"{"device":{"kind":"fcm","token":"\#(token)"}}"#)
+    for one in told where registered[one.name] == nil {
+      let answer = try await device.call("push.register", #"{"device":\#(one.json)}"#)
       let id = try #require(answer.data["device"].string)
-      registered[token] = id
+      registered[one.name] = id
     }
     open.devices = registered.keys.sorted()
   }
 
   /// One of the two devices is told nothing from then on.
   func unregister() async throws {
-    guard let token = tokens.last, let id = registered[token] else { return }
+    guard let name = told.last?.name, let id = registered[name] else { return }
     try await device.call("push.unregister", #"{"device":"\#(id)"}"#)
-    registered[token] = nil
+    registered[name] = nil
     open.devices = registered.keys.sorted()
   }
 
@@ -88,6 +92,6 @@ final class NotifiedPerson {
   private var arrivals: [NoticeArrival] { ours(receiver.arrivals) }
 
   private func ours(_ all: [NoticeArrival]) -> [NoticeArrival] {
-    all.dropFirst(seen).filter { tokens.contains($0.device) }
+    all.dropFirst(seen).filter { arrival in told.contains { $0.name == arrival.device } }
   }
 }

@@ -2,7 +2,8 @@
 
 Each request is checked whole: tokens with their signatures and times, headers, sizes, and what is in the payload. A
 request that breaks a rule is answered with the error that the service documents, and noted with the rule. A request
-whose device has an answer in the configuration gets that answer, once it was found to be right.
+whose device has an answer in the configuration gets that answer, once it was found to be right. One that is right is
+noted with a number for the process that has sent it (`life`).
 
 Arguments: a file with the configuration in JSON, and the file in which each request is noted as a line of JSON. The
 port is the first line of standard output.
@@ -30,6 +31,8 @@ from py_vapid import Vapid02
 with open(sys.argv[1], encoding="utf-8") as file:
     CONFIG = json.load(file)
 ANSWERS = CONFIG["answers"]
+# A subscription whose endpoint names the browser's private key and its secret.
+OWN_KEYS = re.compile(r"/push/[^/]+/([A-Za-z0-9_-]{43})/([A-Za-z0-9_-]{22})")
 TOPIC = re.compile(r"[A-Za-z0-9_-]{1,32}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -52,11 +55,21 @@ class State:
         self.access_tokens = {}  # Each that was given out, and whether it still counts.
         self.topics = {}
         self.given = {}  # How often each device got its answer of the configuration.
+        self.orders = {}  # Each token of a sender, and how many were known before it.
 
     def note(self, line):
         with self.lock:
             self.log.write(json.dumps(line) + "\n")
             self.log.flush()
+
+    def life(self, token, made=0):
+        """The number of the process that has a token: each makes its own, and a later one has a higher number.
+
+        What a process that was killed has sent may be read late, so the time in a token comes before the order in which
+        tokens are heard of. `made` is in seconds.
+        """
+        with self.lock:
+            return made << 20 | self.orders.setdefault(token, len(self.orders))
 
 
 STATE = State()
@@ -90,18 +103,20 @@ def web_push(path, headers, body):
     rule(topic is None or TOPIC.fullmatch(topic), 400, "Topic is not 32 characters of base64url")
     rule(headers.get("content-encoding") == "aes128gcm", 415, "the encoding is not aes128gcm")
     rule(len(body) <= 4096, 413, "the body has more than 4096 bytes")
-    vapid(headers.get("authorization", ""), rule)
-    browser = CONFIG["browser"]
-    key = ec.derive_private_key(int.from_bytes(unbase64(browser["private_key"]), "big"), ec.SECP256R1())
+    life = vapid(headers.get("authorization", ""), rule)
+    own = OWN_KEYS.fullmatch(path)
+    private_key, auth = own.groups() if own else (CONFIG["browser"]["private_key"], CONFIG["browser"]["auth"])
+    key = ec.derive_private_key(int.from_bytes(unbase64(private_key), "big"), ec.SECP256R1())
     try:
-        text = http_ece.decrypt(body, private_key=key, auth_secret=unbase64(browser["auth"]), version="aes128gcm")
+        text = http_ece.decrypt(body, private_key=key, auth_secret=unbase64(auth), version="aes128gcm")
     except Exception as error:
         raise Broken(400, "cannot be decrypted", f"the browser cannot read it: {error}") from error
     payload = json.loads(text)
     if "web_push" in payload:
         shown = payload["notification"]
         rule(payload["web_push"] == 8030 and shown["title"] and shown["navigate"], 400, "is not declarative")
-    return {"text": payload, "size": len(body)}, (201, {"location": f"{CONFIG['origin']}/message{path}"}, b"")
+    noted = {"text": payload, "size": len(body), "life": life}
+    return noted, (201, {"location": f"{CONFIG['origin']}/message{path}"}, b"")
 
 
 def vapid(authorization, rule):
@@ -119,12 +134,13 @@ def vapid(authorization, rule):
     rule(Vapid02.verify(authorization.replace(", ", ",")), 403, "py_vapid does not take the token")
     rule(time.time() < claims["exp"] <= time.time() + 86400, 403, "the token holds for more than a day")
     rule(re.match(r"mailto:.+@|https://", claims.get("sub", "")), 403, "the token has no subject")
+    return STATE.life(token, claims["exp"])
 
 
 # APNs.
 
 
-def apns(path, headers, body):
+def apns(path, headers, body, tokens):
     def rule(holds, status, reason, text):
         require(holds, status, json.dumps({"reason": reason}), text)
 
@@ -146,11 +162,13 @@ def apns(path, headers, body):
     else:
         rule(kind == "alert", 400, "InvalidPushType", "apns-push-type is neither alert nor background")
         rule(payload["aps"]["alert"]["title"], 400, "InvalidPushType", "an alert shows nothing")
-    provider(headers.get("authorization", ""), rule)
-    return {"text": payload, "size": len(body)}, (200, {"apns-id": headers["apns-id"]}, b"")
+    life = provider(headers.get("authorization", ""), rule, tokens)
+    noted = {"text": payload, "size": len(body), "life": life}
+    return noted, (200, {"apns-id": headers["apns-id"]}, b"")
 
 
-def provider(authorization, rule):
+def provider(authorization, rule, tokens):
+    """Checks a provider's token, and that it is not made anew too often: `tokens` are those that count for that."""
     rule(authorization.startswith("bearer "), 403, "MissingProviderToken", "there is no token")
     token = authorization.removeprefix("bearer ")
     try:
@@ -164,11 +182,12 @@ def provider(authorization, rule):
     rule(isinstance(made, int) and made <= time.time() + 60, 403, "InvalidProviderToken", "iat is in the future")
     rule(made > time.time() - 3600, 403, "ExpiredProviderToken", "the token is older than an hour")
     with STATE.lock:
-        if token in [known for known, _ in STATE.apns_tokens]:
-            return
-        since = made - max((time for _, time in STATE.apns_tokens), default=0)
-        STATE.apns_tokens.append((token, made))
-    rule(since >= 1200, 429, "TooManyProviderTokenUpdates", "a second token came before 20 minutes")
+        is_new = token not in [known for known, _ in tokens]
+        since = made - max((time for _, time in tokens), default=0)
+        if is_new:
+            tokens.append((token, made))
+    rule(since >= 1200 or not is_new, 429, "TooManyProviderTokenUpdates", "a second token came before 20 minutes")
+    return STATE.life(token, made)
 
 
 # FCM.
@@ -219,7 +238,8 @@ def fcm(path, headers, body):
     if "notification" in message:
         rule(message["notification"]["title"], "a notification has no title")
     name = json.dumps({"name": f"projects/{project}/messages/0:1"})
-    return {"text": payload, "size": len(body)}, (200, {}, name.encode())
+    noted = {"text": payload, "size": len(body), "life": STATE.life(access)}
+    return noted, (200, {}, name.encode())
 
 
 def access_token(headers, body):
@@ -245,6 +265,8 @@ def access_token(headers, body):
     with STATE.lock:
         token = f"ya29.{len(STATE.access_tokens)}"
         STATE.access_tokens[token] = True
+    # Known in the order in which they are given out, which is that of the processes.
+    STATE.life(token)
     answer = {"access_token": token, "expires_in": 3599, "token_type": "Bearer"}
     return {"token": token}, (200, {"content-type": "application/json"}, json.dumps(answer).encode())
 
@@ -252,12 +274,12 @@ def access_token(headers, body):
 # What they share.
 
 
-def service(path, headers, body):
-    """The name of the service, what is noted of a request that is right, and its answer."""
+def service(path, headers, body, tokens):
+    """The name of the service, the device, what is noted of a request that is right, and its answer."""
     if path == "/token":
         return "token", "token", *access_token(headers, body)
     if path.startswith("/3/device/"):
-        return "apns", path.removeprefix("/3/device/"), *apns(path, headers, body)
+        return "apns", path.removeprefix("/3/device/"), *apns(path, headers, body, tokens)
     if path.startswith("/v1/"):
         noted, answer = fcm(path, headers, body)
         return "fcm", noted["text"]["message"]["token"], noted, answer
@@ -274,12 +296,16 @@ def given_to(device):
     return given if count <= (given.get("only") or count) else None
 
 
-def answer(method, path, headers, body):
-    """Status, headers and body; None: the request is noted and not answered."""
+def answer(method, path, headers, body, tokens):
+    """Status, headers and body; None: the request is noted and not answered.
+
+    `tokens` are those of APNs that were seen before. Ends the connection, where that is the answer, by an exception.
+    """
+    given = None
     line = {"path": path, "headers": headers, "at": time.time()}
     try:
         require(method == "POST", 405, json.dumps({"reason": "MethodNotAllowed"}), "the method is not POST")
-        name, device, noted, reply = service(path, headers, body)
+        name, device, noted, reply = service(path, headers, body, tokens)
         line |= {"service": name, "device": device} | noted
         if (given := given_to(device)) is not None:
             if given.get("revoke"):
@@ -295,6 +321,8 @@ def answer(method, path, headers, body):
         line["broken"] = f"{type(error).__name__}: {error}"
         reply = (500, {}, b"")
     STATE.note(line)
+    if given is not None and given.get("cut"):
+        raise ConnectionAbortedError(f"cut by the answer to {device}")
     return reply
 
 
@@ -306,6 +334,10 @@ class Line:
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self.requests = {}
         self.waiting = {}
+        # Apple's documentation does not say whether it is a key or a connection whose token may change every 20 minutes
+        # at the most. Here it is the key, which is stricter. With `restarts` it is the connection, as senders have found
+        # (Pr0Ger/PyAPNs2#76): one that was killed begins with a token and a connection of its own.
+        self.provider_tokens = [] if CONFIG["apns"].get("restarts") else STATE.apns_tokens
 
     def serve(self):
         self.h2.initiate_connection()
@@ -324,7 +356,7 @@ class Line:
         elif isinstance(event, h2.events.StreamEnded):
             headers, body = self.requests.pop(event.stream_id)
             method, path = headers.pop(":method"), headers.pop(":path")
-            if (reply := answer(method, path, headers, bytes(body))) is not None:
+            if (reply := answer(method, path, headers, bytes(body), self.provider_tokens)) is not None:
                 self.reply(event.stream_id, *reply)
         elif isinstance(event, h2.events.StreamReset):
             self.requests.pop(event.stream_id, None)
