@@ -8,13 +8,15 @@ struct AppsUnderFireTests {
   @Test(
     """
     In Clique what was acknowledged is there once and in order on every device, nobody is sent what a block or a \
-    decline keeps from them, and pictures are found by those who may and are gone with their messages
+    decline keeps from them, and pictures are found by those who may and are gone with their messages; what disappears \
+    is there until its time, and its text in no file and no table
     """, arguments: FirePlace.here + FirePlace.shared)
   func clique(at place: FirePlace) async throws {
     try await place.with(["state.enabled=false"]) { deployment in
       let couples = (0..<5).map { number in
         { @Sendable (watch: FireWatch, random: SeededGenerator) async throws in
-          let couple = FireCouple("c\(number)", deployment, watch, random, isShared: place.partitions > 1)
+          let couple = FireCouple(
+            "c\(number)", deployment, watch, random, isShared: place.partitions > 1, isFleeting: number % 3 == 0)
           try await couple.begin()
           while !watch.isOver { try await couple.step() }
           try await couple.check()
@@ -26,6 +28,9 @@ struct AppsUnderFireTests {
         "Clique under fire, \(place.testDescription)", Fire.rounds(usually: 16), couples)
       let faults = outcomes.flatMap(\.faults)
       #expect(faults.isEmpty, "\(faults.prefix(10))")
+      let holders = try deployment.holders(of: ByteSearch.forms(of: FireCouple.mark))
+      #expect(holders.isEmpty, "what disappears is kept: \(holders)")
+      #expect(try !deployment.holders(of: [" asks "]).isEmpty, "what stays is not found either")
       var left = ["nobody has looked yet"]
       _ = try await eventually(within: .seconds(60)) {
         let now = FireClock.now

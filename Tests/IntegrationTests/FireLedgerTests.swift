@@ -94,6 +94,80 @@ struct FireLedgerTests {
     #expect(album.openTo == ["p3": []] && album.kept.isEmpty)
   }
 
+  // MARK: What disappears
+
+  /// One message that was changed, has a reaction and goes at 100, and one with a picture that goes at 200.
+  private static var fleeting: ChatLedger {
+    var ledger = ChatLedger()
+    ledger.add(.init(author: "ann", text: "one"), at: 1)
+    ledger.add(.init(author: "bob", text: "two", picture: "p2"), at: 2)
+    ledger.edit(1, "better")
+    ledger.expire(1, at: 100)
+    ledger.expire(2, at: 200)
+    ledger.react("bob", to: 1, "a")
+    return ledger
+  }
+
+  private static let second = #"{"offset":2,"data":{"text":"two","picture":{"id":"p2"}},"info":{"user":"bob"}}"#
+  private static let noSecond = #"{"offset":2,"data":null,"tags":{"deleted":"200"}}"#
+  private static let noFirst = #"{"offset":1,"data":null,"tags":{"deleted":"100"}}"#
+
+  private static func reading(_ publications: String..., from began: Int, to ended: Int? = nil) throws -> ChatReading {
+    ChatReading(publications: try publications.map { try JSON($0) }, began: began, ended: ended ?? began)
+  }
+
+  private static func faults(_ reading: ChatReading) -> [String] { fleeting.faults(in: reading, of: "bob") }
+
+  @Test("What disappears is to be read until its time, once and in order, and not from then on")
+  func vanishing() throws {
+    let first = #"{"offset":1,"data":{"text":"better"},"info":{"user":"ann"}}"#
+    #expect(try Self.faults(Self.reading(first, Self.second, from: 90, to: 99)) == [])
+    #expect(try Self.faults(Self.reading(Self.noFirst, Self.second, from: 100)) == [])
+    #expect(try Self.faults(Self.reading(Self.noFirst, Self.noSecond, from: 200)) == [])
+    #expect(try Self.faults(Self.reading(Self.noFirst, Self.second, from: 99)) == ["bob misses better at 1"])
+    #expect(try Self.faults(Self.reading(first, first, Self.second, from: 99)) == ["1 came after 1"])
+    let late = try Self.faults(Self.reading(first, Self.second, from: 100))
+    #expect(late == ["bob sees better at 1, which is gone", "bob was given better, which had gone from 1"])
+    for reading in [
+      try Self.reading(first, Self.second, from: 99, to: 100),
+      try Self.reading(Self.noFirst, Self.second, from: 99, to: 100),
+    ] {
+      #expect(Self.faults(reading) == [], "it goes while it is read")
+    }
+    let absent = try Self.faults(Self.reading(Self.second, from: 100))
+    #expect(absent == ["bob was never told of 1"], "as if nobody had sent it")
+  }
+
+  @Test("What had disappeared is found in whatever somebody was given, as it was at last and before")
+  func leaks() throws {
+    let notice = #"{"offset":3,"data":{"text":"one"},"tags":{"deletes":"1"}}"#
+    let told = try Self.faults(Self.reading(Self.noFirst, Self.second, notice, from: 100))
+    #expect(told == ["bob was given one, which had gone from 1"], "no line shows it")
+    let hidden = #"{"offset":1,"data":null,"tags":{"deleted":"100","former":"better"}}"#
+    #expect(try Self.faults(Self.reading(hidden, Self.second, from: 100)).count == 1)
+    #expect(Self.fleeting.leaks(in: ["better", "two"], to: "bob", since: 99) == [])
+    #expect(Self.fleeting.leaks(in: ["better", "two", "one"], to: "bob", since: 200).count == 3)
+  }
+
+  @Test("With what disappears its picture goes, its reactions, and its place in the list")
+  func vanished() throws {
+    let ledger = Self.fleeting
+    #expect(ledger.reactions(at: 99) == ["1/bob": "a"] && ledger.reactions(at: 100) == [:])
+    let (before, after) = (ledger.pictures(of: ["ann"], at: 199), ledger.pictures(of: ["ann"], at: 200))
+    let (open, gone) = (
+      PictureLook(viewer: "ann", picture: "p2", isOpen: true), PictureLook(viewer: "ann", picture: "p2", isOpen: false)
+    )
+    #expect(before.faults(in: open) == [] && before.faults(in: gone) == ["ann does not find p2"])
+    #expect(after.faults(in: open) == ["ann opens p2"] && after.faults(in: gone) == [])
+    #expect(before.faults(inFiles: []) == ["the file of p2 is missing"])
+    #expect(after.faults(inFiles: ["p2", "p2.part"]) == ["p2 is still there", "p2.part is still there"])
+    let entry = try JSON(#"{"state":"active","expires":200,"from":"bob","unread":0}"#)
+    #expect(ledger.faults(inEntry: entry, of: "ann", at: 199) == [])
+    #expect(ledger.faults(inEntry: entry, of: "ann", at: 200).count == 1)
+  }
+
+  // MARK: Pictures
+
   @Test("A picture that opens and may not, does not and may, or has other bytes, is found, and so is a file")
   func pictures() {
     var ledger = PictureLedger()

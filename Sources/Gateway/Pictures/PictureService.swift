@@ -151,6 +151,8 @@ public final class PictureService: Sendable {
   private let undone = Mutex<Set<PictureFate>>([])
   /// Whether pictures that lie in the folder have all been moved to where they are kept.
   private let hasMoved = Mutex(false)
+  /// Whether no upload is left of a picture that was whole before this process began.
+  private let hasTidied = Mutex(false)
   /// With more, some are left to ``reconcile()``.
   private static let mostUndone = 100_000
   /// Tells the operator what went wrong.
@@ -186,7 +188,9 @@ public final class PictureService: Sendable {
     pool.start()
     cleaning.start()
     cleaning.submit { [self] state in
-      if case .active = state { moveIn() }
+      guard case .active = state else { return }
+      moveIn()
+      tidy()
     }
   }
 
@@ -217,6 +221,14 @@ public final class PictureService: Sendable {
     } catch {
       warn("pictures that lie in \(configuration.folder) are not all in their store yet: \(error)")
     }
+  }
+
+  /// Deletes uploads that processes before this one have left of whole pictures.
+  private func tidy() {
+    if hasTidied.withLock({ $0 }) { return }
+    // A store that is away now is asked again with the next sweep.
+    guard (try? store.removeTaken()) != nil else { return }
+    hasTidied.withLock { $0 = true }
   }
 
   /// Deletes pictures, or keeps them for moderators, as ``AppEffect`` says. Returns at once.
@@ -319,6 +331,7 @@ public final class PictureService: Sendable {
       store.sweep()
       decideNow([])
       moveIn()
+      tidy()
       reconcile((try? store.doubted()) ?? [])
     }
   }

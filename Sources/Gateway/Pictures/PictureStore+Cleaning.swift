@@ -7,7 +7,9 @@ import Cryptography
 /// | the upload, whole | it is cleaned when its owner asks again; swept after a while |
 /// | the upload, and a part of what is cleaned, or all of it | the same: what is cleaned is written anew |
 /// | the broker has the upload's key | the same: the key of what is cleaned follows from it |
-/// | what is cleaned has the picture's name; the upload is still there | the picture is here; the upload is swept |
+/// | what is cleaned has the picture's name; the upload is there | the picture is here; the upload goes at the next request |
+///
+/// Where no request comes, such an upload goes with the next start of a gateway (``PictureStore/removeTaken(_:)``).
 extension PictureStore {
   /// Cleans an upload that is whole, and whose file is locked, into a file of its own that is durable.
   ///

@@ -147,6 +147,44 @@ extension PictureStore {
     return count
   }
 
+  /// Deletes the uploads of pictures that the depot has (``removeTaken(_:)``).
+  ///
+  /// - Throws: where the folder or the depot cannot say now what it has; some may be left then.
+  func removeTaken() throws {
+    for name in try PictureFolder.names(in: folder) where name.hasSuffix(Self.partialSuffix) {
+      let id = Self.id(ofFile: name)
+      if PictureRequest.isID(id) { try removeTaken(id) }
+    }
+  }
+
+  /// Deletes the upload of a picture that the depot has: who gave the picture its place was killed before the upload's
+  /// files were deleted, or was not told that it has it. Nobody goes on with such an upload, and it holds what was
+  /// cleaned away.
+  ///
+  /// - Throws: where nobody can say now whether the depot has it.
+  func removeTaken(_ id: String) throws {
+    guard let (header, _) = try partial(id), try has(id, header.upload) else { return }
+    // Locked: whoever gives the picture its place at this very moment deletes the files, too.
+    guard let file = try? OpenPicture.writing(partialPath(id)) else { return }
+    guard try file.header().upload == header.upload else { return }
+    PictureFolder.remove(cleanPath(id))
+    PictureFolder.remove(partialPath(id))
+    _ = consume file
+    contents.withLock { contents in
+      if contents.partials[id]?.ticket.upload == header.upload { contents.partials[id] = nil }
+    }
+  }
+
+  /// Whether the depot has this upload of a picture, as a whole.
+  private func has(_ id: String, _ upload: [UInt8]) throws -> Bool {
+    do {
+      _ = try depot.open(id, upload, key: nil, PictureWindow())
+      return true
+    } catch PictureFault.missing, PictureFault.damaged {
+      return false
+    }
+  }
+
   /// Deletes uploads that nobody goes on with, at whichever gateway.
   ///
   /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this

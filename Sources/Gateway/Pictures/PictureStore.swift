@@ -123,6 +123,7 @@ final class PictureStore: Sendable {
   ) throws -> Beginning {
     if let size = try finishedSize(id, user, purpose) {
       if size != total { throw PictureFault.otherSize(size) }
+      try? removeTaken(id)
       return .finished
     }
     if let (header, offset) = try partial(id) {
@@ -405,7 +406,10 @@ final class PictureStore: Sendable {
   func progress(
     id: String, user: String, for purpose: PicturePurpose = .state
   ) throws -> (offset: Int, total: Int?) {
-    if let size = try finishedSize(id, user, purpose) { return (size, size) }
+    if let size = try finishedSize(id, user, purpose) {
+      try? removeTaken(id)
+      return (size, size)
+    }
     guard let (header, offset) = try partial(id) else { return (0, nil) }
     guard header.isOf(user, id: id), header.purpose == purpose else { throw PictureFault.taken }
     return (offset, header.total)

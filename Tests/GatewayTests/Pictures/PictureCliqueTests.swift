@@ -82,6 +82,44 @@ struct PictureCliqueTests {
     }
   }
 
+  @Test("an upload that a kill has left beside its whole picture goes when its owner asks again, and at the next start")
+  func leftBehind() async throws {
+    try await withClique { scene throws in
+      let sample = PictureSample.jpeg(pixels: 100_000)
+      let other = String(repeating: "e", count: 32) + ".part"
+      #expect(try scene.put(String(other.dropLast(".part".count)), sample.dirty, 0..<70_000).status == 202)
+      let (folder, kept) = (scene.folder, Mutex<[String: Data]>([:]))
+      // A folder takes the cleaned file itself; a bucket leaves that, too.
+      let suffixes = scene.objects == nil ? [".part"] : [".part", ".clean"]
+      scene.broker.state.withLock { state in
+        state.whenRegistered = {
+          for name in suffixes.map({ Self.id + $0 }) {
+            kept.withLock { $0[name] = try? Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)) }
+          }
+        }
+      }
+      #expect(try scene.put(Self.id, sample.dirty).status == 201)
+      let (whole, left) = ([Self.id, other].sorted(), kept.withLock(\.self))
+      #expect(scene.files == whole && left.count == suffixes.count)
+      scene.broker.show(to: "ada")
+      func expectGone(_ what: Comment, with ask: () throws -> Void) throws {
+        // As it is where the kill came when the picture had got its place.
+        for (name, bytes) in left { try bytes.write(to: URL(fileURLWithPath: folder + "/" + name)) }
+        try ask()
+        #expect(scene.files == whole, what)
+        #expect(try scene.get(Self.id).body == sample.clean, what)
+      }
+      try expectGone("sent again") { #expect(try scene.put(Self.id, sample.dirty).status == 201) }
+      try expectGone("asked for") { #expect(try scene.offset(Self.id) == "\(sample.dirty.count)") }
+      try expectGone("started") {
+        let next = try another(beside: scene)
+        defer { next.stop() }
+        try next.decide([])
+      }
+      #expect(scene.broker.registrations == 1)
+    }
+  }
+
   @Test("an export reads what was cleaned, with the key that the broker has")
   func reader() async throws {
     try await withClique { scene throws in

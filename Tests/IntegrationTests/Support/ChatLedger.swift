@@ -9,6 +9,8 @@ struct ChatLedger {
     var isRemoved = false
     /// When it disappears, in milliseconds since 1970; nil: it stays.
     var expires: Int?
+    /// What it said before it was changed.
+    var former: [String] = []
 
     func isThere(at time: Int) -> Bool { !isRemoved && (expires ?? .max) > time }
     func isFor(_ reader: String, at time: Int) -> Bool { isThere(at: time) && hiddenFrom != reader }
@@ -27,7 +29,11 @@ struct ChatLedger {
     }
   }
 
-  mutating func edit(_ offset: Int, _ text: String) { messages[offset]?.text = text }
+  mutating func edit(_ offset: Int, _ text: String) {
+    guard let former = messages[offset]?.text else { return }
+    messages[offset]?.former.append(former)
+    messages[offset]?.text = text
+  }
 
   mutating func remove(_ offset: Int) {
     messages[offset]?.isRemoved = true
@@ -38,10 +44,22 @@ struct ChatLedger {
 
   mutating func react(_ user: String, to offset: Int, _ reaction: String?) { reactions["\(offset)/\(user)"] = reaction }
 
+  /// Those to messages that are there at a time.
+  func reactions(at time: Int) -> [String: String] {
+    reactions.filter { reaction in
+      let offset = reaction.key.split(separator: "/").first.flatMap { Int($0) } ?? 0
+      return messages[offset]?.isThere(at: time) ?? true
+    }
+  }
+
   /// What is wrong with what a device shows at a time.
-  func faults(in view: ChatView, of reader: String, at time: Int) -> [String] {
+  ///
+  /// - Parameter open: offsets of messages of which nobody can say whether they are there.
+  func faults(
+    in view: ChatView, of reader: String, at time: Int, sparing open: Set<Int> = []
+  ) -> [String] {
     var faults = faults + view.faults
-    let expected = messages.filter { $0.value.isFor(reader, at: time) }
+    let expected = messages.filter { $0.value.isFor(reader, at: time) && !open.contains($0.key) }
     for (offset, message) in expected.sorted(by: { $0.key < $1.key }) {
       let wanted = ChatView.Line(author: message.author, text: message.text, picture: message.picture)
       if let line = view.lines[offset] {
@@ -50,11 +68,36 @@ struct ChatLedger {
         faults.append("\(reader) misses \(message.text) at \(offset)")
       }
     }
-    for (offset, line) in view.lines.sorted(by: { $0.key < $1.key }) where expected[offset] == nil {
+    for (offset, line) in view.lines.sorted(by: { $0.key < $1.key })
+    where expected[offset] == nil && !open.contains(offset) {
       let why = messages[offset].map { $0.isThere(at: time) ? "is hidden" : "is gone" } ?? "nobody was answered"
       faults.append("\(reader) sees \(line.text) at \(offset), which \(why)")
     }
+    // Who is told of a message when it has gone is told that something was there.
+    for (offset, message) in messages.sorted(by: { $0.key < $1.key })
+    where expected[offset] == nil && message.hiddenFrom != reader && !view.offsets.contains(offset) {
+      faults.append("\(reader) was never told of \(offset)")
+    }
     return faults
+  }
+
+  /// What is wrong with a chat as somebody reads it who has not followed it.
+  func faults(in reading: ChatReading, of reader: String) -> [String] {
+    // What goes while it is read may be there or not.
+    let open = messages.filter {
+      ($0.value.expires ?? .max) > reading.began && ($0.value.expires ?? .max) <= reading.ended
+    }
+    let given = reading.publications.map(\.description)
+    return faults(in: ChatView(reading.publications), of: reader, at: reading.began, sparing: Set(open.keys))
+      + leaks(in: given, to: reader, since: reading.began)
+  }
+
+  /// What somebody was given since a time of messages that had disappeared by then, in whatever place.
+  func leaks(in given: [String], to reader: String, since time: Int) -> [String] {
+    messages.filter { ($0.value.expires ?? .max) <= time }.sorted { $0.key < $1.key }.flatMap { offset, message in
+      (message.former + [message.text]).filter { text in given.contains { $0.contains(text) } }
+        .map { "\(reader) was given \($0), which had gone from \(offset)" }
+    }
   }
 
   /// What is wrong with the entry of a list, when its owner has read everything.
@@ -93,6 +136,8 @@ struct ChatView {
 
   /// By offset.
   private(set) var lines: [Int: Line] = [:]
+  /// Of all that came, messages or not.
+  private(set) var offsets: Set<Int> = []
   /// What came twice, or out of order.
   private(set) var faults: [String] = []
 
@@ -102,6 +147,7 @@ struct ChatView {
       let offset = publication["offset"].int ?? 0
       if offset <= newest { faults.append("\(offset) came after \(newest)") }
       newest = max(newest, offset)
+      offsets.insert(offset)
       apply(publication, at: offset)
     }
   }
@@ -118,6 +164,15 @@ struct ChatView {
       lines[offset] = Line(author: author, text: text, picture: data["picture"]["id"].string)
     }
   }
+}
+
+/// A chat as somebody has read it at once.
+struct ChatReading: Sendable {
+  var publications: [JSON]
+  /// Before it was asked for, in milliseconds since 1970.
+  var began: Int
+  /// When all of it was here.
+  var ended: Int
 }
 
 /// Who is to find which pictures, and which files are to be there.

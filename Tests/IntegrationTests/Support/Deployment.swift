@@ -32,7 +32,8 @@ final class Deployment: Sendable {
   let minter: TokenMinter
   /// Where broker and gateways have machines of their own.
   private let network: Network?
-  private let settings: [String]
+  /// Of all processes.
+  let settings: [String]
   private let configuration: URL
   private let processes = Mutex<[String: FanfareProcess]>([:])
 

@@ -20,32 +20,41 @@ final class FireCouple {
   let people: [String]
   /// Two of each of the two.
   let devices: [[FireDevice]]
-  private(set) var ledger = ChatLedger()
+  var ledger = ChatLedger()
   private(set) var strangers: [Stranger] = []
   /// What nobody but its author was ever to be sent, by who must not have it.
   private(set) var secrets: [(text: String, from: String)] = []
-  private(set) var faults: [String] = []
-  private var conversation = ""
+  var faults: [String] = []
+  private(set) var conversation = ""
   private var pictures: [String: (upload: PictureClient.Picture, clean: [UInt8])] = [:]
-  private let ground: any FireGround
+  let ground: any FireGround
   /// Clique is shared among partitions.
   private let isShared: Bool
-  private let watch: FireWatch
+  /// What the two write disappears, for a while now and then.
+  let isFleeting: Bool
+  let watch: FireWatch
   private let name: String
-  private var random: SeededGenerator
+  var random: SeededGenerator
   private var count = 0
+  private(set) var steps = 0
+  /// How many messages were written since messages disappear; nil: they stay.
+  var vanishing: Int?
+  /// Devices that have seen the beginning of the chat, and nothing since.
+  var sleepers: [FireDevice] = []
 
   init(
-    _ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator, isShared: Bool
+    _ name: String, _ ground: any FireGround, _ watch: FireWatch, _ random: SeededGenerator, isShared: Bool,
+    isFleeting: Bool = false
   ) {
     (self.name, self.ground, self.watch, self.random, self.isShared) = (name, ground, watch, random, isShared)
+    self.isFleeting = isFleeting
     people = ["\(name)-ann", "\(name)-bob"]
     devices = people.map { user in
       ["a", "b"].map { FireDevice(user, at: $0, of: ground, watch) }
     }
   }
 
-  private var chat: String { "clique.chat:\(conversation)" }
+  var chat: String { "clique.chat:\(conversation)" }
   private var reactions: String { "clique.reactions:\(conversation)" }
 
   // MARK: Steps
@@ -64,9 +73,12 @@ final class FireCouple {
     try await any(1).call("clique.accept", #"{"person":"\#(people[0])"}"#)
     for (place, text) in texts.enumerated() { ledger.add(.init(author: people[0], text: text), at: place + 1) }
     for device in devices.flatMap({ $0 }) { try await open(device) }
+    if isFleeting { try await putToSleep() }
   }
 
   func step() async throws {
+    if isFleeting { try await alternate() }
+    steps += 1
     let author = Int.random(in: 0...1, using: &random)
     switch Int.random(in: 0..<20, using: &random) {
     case ..<5: try await say(author)
@@ -76,10 +88,11 @@ final class FireCouple {
     case ..<14: try await remove()
     case ..<16: try await react(author)
     case ..<18: try await block(author)
-    case ..<19: try await vanish()
+    case ..<19: if isFleeting { try await show(author) } else { try await vanish() }
     default: try await receive(author)
     }
     for device in devices.flatMap({ $0 }) { try await device.mend() }
+    if vanishing != nil { try await checkChat() }
   }
 
   private func next(_ what: String) -> String {
@@ -87,43 +100,50 @@ final class FireCouple {
     return "\(name) \(what) \(count)."
   }
 
-  private func any(_ person: Int) -> FireDevice { devices[person][Int.random(in: 0...1, using: &random)] }
+  /// A text of the two's own chat. What disappears is marked.
+  private func text(_ what: String) -> String { next(vanishing == nil ? what : "\(what) \(Self.mark)") }
+
+  func any(_ person: Int) -> FireDevice { devices[person][Int.random(in: 0...1, using: &random)] }
 
   private func open(_ device: FireDevice) async throws {
     try await device.follow(chat)
     try await device.follow(map: reactions)
   }
 
-  /// Sends a message with the text as its key.
+  /// Sends a message with a key of its own.
   ///
   /// - Returns: its offset.
   @discardableResult
-  private func send(
+  func send(
     _ text: String, from device: FireDevice, picture: String? = nil, hiddenFrom other: String? = nil
   ) async throws -> Int {
     let more = picture.map { #","picture":{"id":"\#($0)","hash":"LEHV6n"}"# } ?? ""
+    let asked = FireClock.now
     let sent = try await device.call(
-      "clique.send", #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(text)"\#(more)}"#)
+      "clique.send",
+      #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(Self.key(of: text))"\#(more)}"#)
     let offset = try #require(sent.data["offset"].int)
     ledger.add(.init(author: device.user, text: text, picture: picture, hiddenFrom: other), at: offset)
     if let other { secrets.append((text, other)) }
+    if vanishing != nil { try await noteEnd(of: offset, askedAt: asked) }
     return offset
   }
 
-  private func say(_ author: Int) async throws { try await send(next("says"), from: any(author)) }
+  func say(_ author: Int) async throws { try await send(text("says"), from: any(author)) }
 
   /// Both write at the same time.
   private func burst() async throws {
     let devices = [any(0), any(1)]
-    let texts = devices.map { _ in (0..<4).map { _ in next("calls") } }
-    let conversation = conversation
+    let texts = devices.map { _ in (0..<4).map { _ in text("calls") } }
+    let (conversation, asked) = (conversation, FireClock.now)
     let offsets = try await withThrowingTaskGroup(of: (Int, [Int]).self) { group in
       for (person, device) in devices.enumerated() {
         group.addTask {
           var offsets: [Int] = []
           for text in texts[person] {
             let sent = try await device.call(
-              "clique.send", #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(text)"}"#)
+              "clique.send",
+              #"{"conversation":"\#(conversation)","text":"\#(text)","key":"\#(FireCouple.key(of: text))"}"#)
             offsets.append(try #require(sent.data["offset"].int))
           }
           return (person, offsets)
@@ -135,6 +155,7 @@ final class FireCouple {
       if offsets != offsets.sorted() { faults.append("\(people[person])'s messages stand in the order \(offsets)") }
       for (text, offset) in zip(texts[person], offsets) {
         ledger.add(.init(author: people[person], text: text), at: offset)
+        if vanishing != nil { try await noteEnd(of: offset, askedAt: asked) }
       }
     }
   }
@@ -143,21 +164,21 @@ final class FireCouple {
   ///
   /// - Returns: its id, and where its message stands.
   @discardableResult
-  private func show(_ author: Int, hiddenFrom other: String? = nil) async throws -> (id: String, offset: Int) {
+  func show(_ author: Int, hiddenFrom other: String? = nil) async throws -> (id: String, offset: Int) {
     let pixels = Int.random(in: 300...90_000, using: &random)
     let sample = PictureSample.jpeg(pixels: pixels, seed: random.next())
     let picture = PictureClient.Picture(sample.dirty)
     try await any(author).upload(picture, to: "clique")
-    let offset = try await send(next("shows"), from: any(author), picture: picture.id, hiddenFrom: other)
+    let offset = try await send(text("shows"), from: any(author), picture: picture.id, hiddenFrom: other)
     pictures[picture.id] = (picture, sample.clean)
     return (picture.id, offset)
   }
 
-  /// A message that may be changed at any time: it stays, and its author is not alone in seeing it.
+  /// A message that may be changed: it stays for a while, and its author is not alone in seeing it.
   private func message(_ isWanted: (ChatLedger.Message) -> Bool = { _ in true }) -> (Int, ChatLedger.Message)? {
-    let all = ledger.messages.filter { message in
-      let value = message.value
-      return !value.isRemoved && value.expires == nil && value.hiddenFrom == nil && isWanted(value)
+    let soon = FireClock.now + Self.minute / 2
+    let all = ledger.messages.filter {
+      $0.value.isThere(at: soon) && $0.value.hiddenFrom == nil && isWanted($0.value)
     }
     guard let offset = all.keys.sorted().randomElement(using: &random), let message = all[offset] else { return nil }
     return (offset, message)
@@ -165,24 +186,33 @@ final class FireCouple {
 
   private func edit() async throws {
     guard let (offset, message) = message(), let author = people.firstIndex(of: message.author) else { return }
-    let text = next("says better")
-    try await any(author).call(
-      "publication.edit", #"{"channel":"\#(chat)","offset":\#(offset),"data":{"text":"\#(text)"}}"#)
-    ledger.edit(offset, text)
+    let text = next(message.expires == nil ? "says better" : "says better \(Self.mark)")
+    try await change(offset) {
+      try await any(author).call(
+        "publication.edit", #"{"channel":"\#(chat)","offset":\#(offset),"data":{"text":"\#(text)"}}"#)
+    } then: {
+      $0.edit(offset, text)
+    }
   }
 
   private func remove() async throws {
     let shown = message { $0.picture != nil }
     guard let (offset, message) = shown ?? message(), let author = people.firstIndex(of: message.author) else { return }
-    try await any(author).callOnce("publication.delete", #"{"channel":"\#(chat)","offset":\#(offset)}"#)
-    ledger.remove(offset)
+    try await change(offset) {
+      try await any(author).callOnce("publication.delete", #"{"channel":"\#(chat)","offset":\#(offset)}"#)
+    } then: {
+      $0.remove(offset)
+    }
   }
 
   private func react(_ person: Int) async throws {
     guard let (offset, _) = message(), let reaction = ["👍", "🔥", ""].randomElement(using: &random) else { return }
-    try await any(person).call(
-      "clique.react", #"{"conversation":"\#(conversation)","offset":\#(offset),"reaction":"\#(reaction)"}"#)
-    ledger.react(people[person], to: offset, reaction.isEmpty ? nil : reaction)
+    try await change(offset) {
+      try await any(person).call(
+        "clique.react", #"{"conversation":"\#(conversation)","offset":\#(offset),"reaction":"\#(reaction)"}"#)
+    } then: {
+      $0.react(people[person], to: offset, reaction.isEmpty ? nil : reaction)
+    }
   }
 
   /// One blocks the other, who goes on writing and showing, and then does not any more.
@@ -191,36 +221,13 @@ final class FireCouple {
     let seen = message { $0.picture != nil && $0.author == theirs }?.1.picture
     for device in devices[person] { try await device.leave([chat, reactions]) }
     try await any(person).call("clique.block", #"{"person":"\#(theirs)"}"#)
-    try await send(next("is not heard"), from: any(1 - person), hiddenFrom: mine)
+    try await send(text("is not heard"), from: any(1 - person), hiddenFrom: mine)
     let unseen = try await show(1 - person, hiddenFrom: mine).id
-    var ledger = PictureLedger()
-    ledger.openTo = [unseen: [theirs]]
     for id in [unseen] + (seen.map { [$0] } ?? []) {
-      if id == seen { ledger.openTo[id] = [theirs] }
-      for place in 0...1 { faults += ledger.faults(in: try await look(at: id, any(place))) }
+      for place in 0...1 { faults += try await pictureFaults(id, any(place), openTo: [theirs]) }
     }
     try await any(person).call("clique.unblock", #"{"person":"\#(theirs)"}"#)
     for device in devices[person] { try await open(device) }
-  }
-
-  /// The two agree that messages disappear after a minute, the shortest time; and after one of these that they stay.
-  private func vanish() async throws {
-    try await agree(on: 60_000)
-    let (_, offset) = try await show(Int.random(in: 0...1, using: &random))
-    try await agree(on: 0)
-    var expires: Int?
-    _ = try await eventually(within: .seconds(60)) {
-      try await devices[0][0].mend()
-      expires = devices[0][0].seen(chat).first { $0["offset"].int == offset }?["data"]["expires"].int
-      return expires != nil
-    }
-    ledger.expire(offset, at: try #require(expires, "\(people[0]) was not told when \(offset) goes"))
-  }
-
-  private func agree(on after: Int) async throws {
-    for person in 0...1 {
-      try await any(person).call("clique.disappear", #"{"conversation":"\#(conversation)","after":\#(after)}"#)
-    }
   }
 
   /// A stranger writes to one of the two, who leaves it, declines or blocks; and then writes more.
@@ -259,6 +266,8 @@ final class FireCouple {
 
   /// What is wrong in the end with what devices show, when each of the two has read everything.
   func check() async throws {
+    if vanishing != nil { try await stay() }
+    if isFleeting { try await checkGone() }
     let newest = ledger.messages.keys.max() ?? 0
     for person in 0...1 {
       try await any(person).call("clique.read", #"{"conversation":"\#(conversation)","offset":\#(newest)}"#)
@@ -301,7 +310,7 @@ final class FireCouple {
     var faults = ledger.faults(in: ChatView(device.seen(chat)), of: device.user, at: now)
     faults += ledger.faults(inEntry: device.map("clique.list:\(device.user)")[conversation], of: device.user, at: now)
     let said = device.map(reactions).mapValues { $0["reaction"].string ?? "" }
-    let wanted = ledger.reactions
+    let wanted = ledger.reactions(at: now)
     if said != wanted { faults.append("\(device.user) sees the reactions \(said) in place of \(wanted)") }
     return faults.map { "\(device.gateway): \($0)" }
   }
@@ -334,13 +343,15 @@ final class FireCouple {
     let stranger = FireDevice("\(name)-eve", at: "a", of: ground, watch)
     for id in pictures.keys.sorted() {
       for device in [any(0), any(1), stranger] {
-        var found = try await pictureFaults(id, device)
+        var found = try await pictureFaults(id, device, openTo: people)
         // Pictures are at home. Whoever has removed one finds it until the message's partition has told home.
         if isShared,
-          ledger.messages.values.contains(where: { $0.picture == id && $0.isRemoved && $0.author == device.user })
+          ledger.messages.values.contains(where: {
+            $0.picture == id && !$0.isThere(at: FireClock.now) && $0.author == device.user
+          })
         {
           _ = try await eventually(within: .seconds(60)) {
-            found = try await pictureFaults(id, device)
+            found = try await pictureFaults(id, device, openTo: people)
             return found.isEmpty
           }
         }
@@ -349,13 +360,11 @@ final class FireCouple {
     }
   }
 
-  private func pictureFaults(_ id: String, _ device: FireDevice) async throws -> [String] {
+  /// - Parameter people: who of the two may see messages now.
+  private func pictureFaults(_ id: String, _ device: FireDevice, openTo people: [String]) async throws -> [String] {
     let look = try await look(at: id, device)
-    let (before, after) = (album(at: look.began), album(at: look.ended))
+    let (before, after) = (ledger.pictures(of: people, at: look.began), ledger.pictures(of: people, at: look.ended))
     // What goes at this moment may be found or not.
-    return before.kept == after.kept ? before.faults(in: look) : []
+    return before.openTo[id] == after.openTo[id] ? before.faults(in: look) : []
   }
-
-  /// The pictures that are to be found at a time.
-  func album(at time: Int = FireClock.now) -> PictureLedger { ledger.pictures(of: people, at: time) }
 }

@@ -243,6 +243,28 @@ final class FireDevice: Sendable {
     phone.pushes.filter { $0["channel"].string == channel && !$0["pub"].isNull }.map { $0["pub"] }
   }
 
+  /// All that stands in a stream now, page by page.
+  func read(_ channel: String) async throws -> ChatReading {
+    try await untilAnswered("read \(channel)") { () -> ChatReading? in
+      do { return try await Self.read(channel, on: self.connected()) } catch {
+        try Self.refuse(error)
+        return nil
+      }
+    }
+  }
+
+  private static func read(_ channel: String, on phone: Phone) async throws -> ChatReading {
+    let began = FireClock.now
+    var (publications, since) = ([JSON](), "")
+    while true {
+      let page = try await phone.ask(#""history":{"channel":"\#(channel)","limit":-1\#(since)}"#)["history"]
+      publications += page["publications"].array
+      guard let last = page["publications"].array.last?["offset"].int, last < page["offset"].int ?? 0 else { break }
+      since = #","since":{"epoch":"\#(page["epoch"].string ?? "")","offset":\#(last)}"#
+    }
+    return ChatReading(publications: publications, began: began, ended: FireClock.now)
+  }
+
   // MARK: What it has seen
 
   /// All that has come of a stream, in the order in which it came.

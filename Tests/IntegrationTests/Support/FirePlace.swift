@@ -74,6 +74,12 @@ extension Deployment: FireGround {
     return Set(try FileManager.default.contentsOfDirectory(atPath: folder))
   }
 
+  /// Who holds a text, by the text: files of all processes, and tables of a log that is in no file (``LogTables``).
+  func holders(of texts: [String]) throws -> [String: [String]] {
+    let tables = try LogTables(of: settings)?.holding(texts) ?? [:]
+    return try ByteSearch.files(in: directory, holding: texts).merging(tables) { $0 + $1 }
+  }
+
   /// SIGKILL, and the same again with the same data.
   func strike(_ victim: Victim, _ gateway: String) async throws {
     let all = kind == .serve ? [] : ["a", "b"]

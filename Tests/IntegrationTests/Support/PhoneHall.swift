@@ -21,7 +21,7 @@ final class PhoneHall: Sendable {
   private let settings: [String]
   private let minter: TokenMinter
   /// Where the log is in partitions.
-  private let log: HallLog?
+  private let log: LogTables?
   private let processes: Mutex<Processes>
 
   /// Runs the body against a server of its own.
@@ -60,7 +60,8 @@ final class PhoneHall: Sendable {
     ]
     if place == .partitions {
       let shared = try HallPlace.sharedSettings(in: directory)
-      log = try HallLog(of: shared)
+      guard let tables = try LogTables(of: shared) else { throw Failure("the log has no schema") }
+      log = tables
       own +=
         shared + [
           "backbone.endpoint=ipc://\(directory.path)/b.ipc", "state.picture_directory=\(directory.path)/data/pictures",
@@ -119,13 +120,12 @@ final class PhoneHall: Sendable {
 
   // MARK: What is kept
 
-  /// Who holds a text, by the text: files of all processes, and tables of a log that is in no file. These are called as
-  /// the log's file is: `fanfare.PARTITION.TABLE`.
+  /// Who holds a text, by the text: files of all processes, and tables of a log that is in no file (``LogTables``).
   func holders(of texts: [String]) throws -> [String: [String]] {
     var found = try ByteSearch.files(in: data, holding: texts)
     guard let log else { return found }
     let more = [
-      try ByteSearch.files(in: Self.gatewayFolder(in: directory), holding: texts), try log.tables(holding: texts),
+      try ByteSearch.files(in: Self.gatewayFolder(in: directory), holding: texts), try log.holding(texts),
     ]
     for some in more { found.merge(some) { $0 + $1 } }
     return found
@@ -184,7 +184,7 @@ enum HallPlace: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   var testDescription: String { self == .alone ? "one broker" : "\(Self.count) partitions" }
 
-  fileprivate static let count = 3
+  private static let count = 3
 
   /// How long it may take at most until what was answered shows everywhere. Where one broker decides, it shows at once.
   var patience: Duration { self == .alone ? .zero : .seconds(60) }
@@ -223,34 +223,6 @@ enum HallPlace: String, CaseIterable, Sendable, CustomTestStringConvertible {
         try await body(deployment)
       }
     }
-  }
-}
-
-/// A log in PostgreSQL, in partitions.
-private struct HallLog: Sendable {
-  private let schema: String
-  private let database: OwnDatabase
-
-  /// - Parameter settings: of the servers that have it.
-  init(of settings: [String]) throws {
-    let setting = "log.postgres.schema="
-    guard let own = settings.last(where: { $0.hasPrefix(setting) }) else { throw Failure("the log has no schema") }
-    schema = String(own.dropFirst(setting.count))
-    database = try OwnDatabase(.shared(), schema: schema)
-  }
-
-  /// The tables that hold a text, by the text.
-  func tables(holding texts: [String]) throws -> [String: [String]] {
-    var found: [String: [String]] = [:]
-    for partition in 0..<HallPlace.count {
-      let schema = partition == 0 ? schema : "\(schema)_p\(partition)"
-      for text in texts {
-        for table in try database.tables(in: schema, holding: text) {
-          found[text, default: []].append("fanfare.\(partition).\(table)")
-        }
-      }
-    }
-    return found
   }
 }
 
