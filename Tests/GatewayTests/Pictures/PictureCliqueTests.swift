@@ -109,8 +109,8 @@ struct PictureCliqueTests {
         #expect(scene.files == whole, what)
         #expect(try scene.get(Self.id).body == sample.clean, what)
       }
-      try expectGone("sent again") { #expect(try scene.put(Self.id, sample.dirty).status == 201) }
-      try expectGone("asked for") { #expect(try scene.offset(Self.id) == "\(sample.dirty.count)") }
+      try expectGone("sent again") { () throws in #expect(try scene.put(Self.id, sample.dirty).status == 201) }
+      try expectGone("asked for") { () throws in #expect(try scene.offset(Self.id) == "\(sample.dirty.count)") }
       try expectGone("started") {
         let next = try another(beside: scene)
         defer { next.stop() }
