@@ -88,7 +88,8 @@ struct PictureCliqueTests {
       let sample = PictureSample.jpeg(pixels: 100_000)
       let other = String(repeating: "e", count: 32) + ".part"
       #expect(try scene.put(String(other.dropLast(".part".count)), sample.dirty, 0..<70_000).status == 202)
-      let (folder, kept) = (scene.folder, Mutex<[String: Data]>([:]))
+      let folder = scene.folder
+      let kept = Mutex<[String: Data]>([:])
       // A folder takes the cleaned file itself; a bucket leaves that, too.
       let suffixes = scene.objects == nil ? [".part"] : [".part", ".clean"]
       scene.broker.state.withLock { state in
@@ -107,7 +108,8 @@ struct PictureCliqueTests {
         for (name, bytes) in left { try bytes.write(to: URL(fileURLWithPath: folder + "/" + name)) }
         try ask()
         #expect(scene.files == whole, what)
-        #expect(try scene.get(Self.id).body == sample.clean, what)
+        let isSame = try scene.get(Self.id).body == sample.clean
+        #expect(isSame, what)
       }
       try expectGone("sent again") { () throws in #expect(try scene.put(Self.id, sample.dirty).status == 201) }
       try expectGone("asked for") { () throws in #expect(try scene.offset(Self.id) == "\(sample.dirty.count)") }
