@@ -188,7 +188,7 @@ struct StateLateTests {
       try walk.step(step)
       if step % 6 == 5 { try walk.compare() }
     }
-    #expect(walk.punctual.published.count > 10)
+    #expect(walk.punctual.published.count > 5)
   }
 }
 

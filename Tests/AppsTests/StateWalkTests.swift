@@ -228,8 +228,12 @@ extension StateWalk {
       let last = index > 0 ? all[index - 1] : nil
       switch heard.event {
       case "sent", "received":
-        let isBlocked = blocks[user + ">" + other, default: []].contains { $0 >= heard.since && $0 < heard.until }
-        if isBlocked { continue }
+        func hasBlocked(_ pair: String) -> Bool {
+          blocks[pair, default: []].contains { $0 >= heard.since && $0 < heard.until }
+        }
+        if hasBlocked(user + ">" + other) { continue }
+        // What the other sends after a block of their own takes its place, unheard where it is beyond this side's limit.
+        if scene.rules.receivedThreads == 1, heard.event == "received", hasBlocked(other + ">" + user) { continue }
         let isOtherwise = next.map { $0.since < heard.until } ?? false
         let hasExpired = next?.event == "expired" && next?.since == heard.until
         #expect(isOtherwise != hasExpired, "\(user) of \(other) since \(heard.since), then \(String(describing: next))")

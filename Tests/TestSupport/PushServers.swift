@@ -214,9 +214,8 @@ public final class PushServers: Sendable {
   /// The same for all services as `key=value`, for the command line.
   public func assignments() throws -> [String] {
     let all = try sections().sorted { $0.key < $1.key }.flatMap { kind, members in
-      try members.sorted { $0.key < $1.key }.map { name, value in
-        let list = try (value as? [String]).map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        return "push.\(kind).\(name)=\(list ?? "\(value)")"
+      members.sorted { $0.key < $1.key }.map { name, value in
+        "push.\(kind).\(name)=\((value as? [String])?.joined(separator: ",") ?? "\(value)")"
       }
     }
     return all + ["push.certificate_authorities=\(certificate.chainPath)"]

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Pictures over HTTP, each request on a connection of its own, which the server closes.
 struct PictureClient {
@@ -8,8 +9,11 @@ struct PictureClient {
 
     /// A PNG by its first bytes, and noise.
     init(bytes count: Int) {
-      var generator = SystemRandomNumberGenerator()
-      bytes = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + (8..<count).map { _ in generator.next() }
+      // The system's generator is asked for each byte by itself, of megabytes.
+      var generator = SeededGenerator(seed: .random(in: 0...(.max)))
+      var bytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+      while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+      self.bytes = Array(bytes.prefix(count))
     }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
