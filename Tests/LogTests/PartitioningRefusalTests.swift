@@ -233,6 +233,20 @@ struct PartitioningRefusalTests {
     for name in names { #expect(try scene.entries(of: name, in: 1) == ["x": 1], "\(name)") }
   }
 
+  @Test(
+    "Nor is one that has records at home and no channel yet",
+    arguments: [("state", "state.threads"), ("clique", "clique.list")])
+  func sharingRecords(_ app: String, _ namespace: String) throws {
+    let scene = try scene(2)
+    try scene.write("\(app).records:all", in: 0, entries: ["t": "{}"])
+    try scene.query("INSERT INTO pinned VALUES ($1, false)", [.text(namespace)])
+    scene.sharedApps = [app]
+    for count in [2, 3] { try expect(.sharedApp(app, partitions: 2), of: scene, to: count) }
+    try scene.query("DELETE FROM entries WHERE key = 't'")
+    try scene.share(2)
+    #expect(try scene.query("SELECT 1 FROM pinned WHERE namespace = $1", [.text(namespace)]).count == 0)
+  }
+
   @Test("Of Clique groups and what is of many people stay at home, and what follows a conversation goes with it")
   func cliquePlaces() throws {
     let scene = try scene(2)

@@ -193,6 +193,34 @@ struct PostgresSharingTests {
     #expect(try again.rows("pinned") == (isShared ? 2 : 3))
   }
 
+  @Test(
+    "An app that is switched off keeps what it has, where it is: it can be switched on again as it was, and not otherwise",
+    arguments: ["state", "clique", "push"])
+  func switchedOff(app: String) throws {
+    let own = "\(app).own"
+    func open(_ pinned: Set<String>, shared: Set<String> = [], in schema: String?) throws -> PostgresSubject {
+      try self.partition(0, of: 3, in: schema) { ($0.pinnedNamespaces, $0.sharedNamespaces) = (pinned, shared) }
+    }
+    let subject = try open([own, "dm"], in: nil)
+    subject.store.close()
+    try subject.query(
+      """
+      INSERT INTO \(subject.schema).channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
+      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0)
+      """, [.text("\(own):1")])
+    let off = try open(["dm"], in: subject.schema)
+    let kept = try off.query("SELECT namespace FROM pinned ORDER BY namespace")
+    #expect((0..<kept.count).map { kept.text($0, 0) }.sorted() == [own, "dm"].sorted())
+    off.store.close()
+    // Once more, because what was kept has to be found there again; and what is no app's goes as before.
+    try open([], in: subject.schema).store.close()
+    #expect(throws: PostgresStartError.displaced(namespace: own, partitions: 3)) {
+      try open(["\(app).more"], shared: [own], in: subject.schema)
+    }
+    let on = try open([own], in: subject.schema)
+    #expect(try on.rows("pinned") == 1)
+  }
+
   @Test("A broker that has all channels keeps others from sharing the log in which nothing stands yet")
   func running() throws {
     let whole = try partition(0, of: 1)

@@ -27,7 +27,7 @@ extension PartitionMove {
       if holders.isEmpty { continue }
       let isShared = options.sharedApps.contains(app) || holders.contains { $0 != Partitioning.home }
       // Channels of an app move where it was shared before and is not now, or the other way round.
-      guard try isShared && to != from || moves(app) else { continue }
+      guard try isShared && to != from || moves(app) || wasAtHome(app) else { continue }
       throw ClusterPartitioning.Fault.sharedApp(app, partitions: from)
     }
   }
@@ -41,6 +41,15 @@ extension PartitionMove {
         WHERE c.name = convert_to('\(Self.records(of: app))', 'UTF8')
       ) OR EXISTS (SELECT FROM \(schema(partition)).outbox WHERE app = '\(app)')
       """
+    ).bool(0, 0)
+  }
+
+  /// Whether it is to be shared, and its channels were all at home so far. It may have records and no channel.
+  private func wasAtHome(_ app: String) throws(PostgresError) -> Bool {
+    let shared = options.sharedNamespaces.filter { $0.hasPrefix("\(app).") }
+    return try ask(
+      "SELECT EXISTS (SELECT FROM \(schema(Partitioning.home)).pinned WHERE namespace = ANY ($1))",
+      [.texts(shared.sorted())]
     ).bool(0, 0)
   }
 

@@ -105,11 +105,14 @@ enum PostgresSharing {
   static func place(
     _ options: PostgresStore.Options, by ask: (String, [Parameter]) throws(LogError) -> Rows
   ) throws {
-    let following = options.followingNamespaces
-    let rows = options.pinnedNamespaces.union(following).sorted()
-    let now = Dictionary(uniqueKeysWithValues: rows.map { ($0, following.contains($0)) })
     let known = try ask("SELECT namespace, follows FROM pinned", [])
     let before = Dictionary(uniqueKeysWithValues: (0..<known.count).map { (known.text($0, 0), known.bool($0, 1)) })
+    var now = placed(options)
+    // What an app has that is switched off stays where it is, for when it is switched on again.
+    let configured = options.sharedNamespaces.union(now.keys)
+    for app in switchable where !configured.contains(where: { $0.hasPrefix("\(app).") }) {
+      now.merge(before.filter { $0.key.hasPrefix("\(app).") }) { own, _ in own }
+    }
     let changed = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }
     if changed.isEmpty { return }
     for namespace in changed.sorted() where try holds(namespace, options, by: ask) {
@@ -126,22 +129,37 @@ enum PostgresSharing {
         throw PostgresStartError.displacedApp(app)
       }
     }
-    try record(namespacesOf: options, by: ask)
+    try record(now, in: options.schema, by: ask)
+  }
+
+  /// The first parts of the namespaces that are there as long as a setting has them.
+  private static let switchable = PartitionMove.apps + ["push"]
+
+  /// The namespaces that are not placed by their channels' names, and whether they follow others.
+  private static func placed(_ options: PostgresStore.Options) -> [String: Bool] {
+    let following = options.followingNamespaces
+    return Dictionary(
+      uniqueKeysWithValues: options.pinnedNamespaces.union(following).map { ($0, following.contains($0)) })
   }
 
   static func record(
     namespacesOf options: PostgresStore.Options, by ask: (String, [Parameter]) throws -> Rows
   ) throws {
-    let following = options.followingNamespaces
-    let rows = options.pinnedNamespaces.union(following).sorted()
-    let table = "\(options.schema).pinned"
+    try record(placed(options), in: options.schema, by: ask)
+  }
+
+  private static func record(
+    _ placed: [String: Bool], in schema: String, by ask: (String, [Parameter]) throws -> Rows
+  ) throws {
+    let rows = placed.sorted { $0.key < $1.key }
+    let table = "\(schema).pinned"
     _ = try ask(
       """
       WITH given AS (SELECT * FROM unnest($1, $2) AS g (namespace, follows)),
         gone AS (DELETE FROM \(table) WHERE NOT namespace = ANY ($1))
       INSERT INTO \(table) SELECT * FROM given
       ON CONFLICT (namespace) DO UPDATE SET follows = excluded.follows
-      """, [.texts(rows), .bools(rows.map { following.contains($0) })])
+      """, [.texts(rows.map(\.key)), .bools(rows.map(\.value))])
   }
 
   /// Whether any partition holds a channel of the namespace.

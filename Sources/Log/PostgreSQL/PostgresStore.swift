@@ -33,8 +33,8 @@ public final class PostgresStore: TailedStore {
     /// the empty name: channels without a namespace. Backends publish by them in transactions of their own.
     public var pinnedNamespaces: Set<String> = []
     public var followingNamespaces: Set<String> = []
-    /// Namespaces of apps whose channels are in several partitions: the apps' records are, too, and no broker begins where
-    /// these are in other partitions than it looks for them.
+    /// Namespaces of apps whose channels are in several partitions: the apps' records are, too, and no broker begins, and
+    /// nothing is moved, where these are in other partitions than they are looked for.
     public var sharedNamespaces: Set<String> = []
     /// The names of apps that are shared among as many partitions as there are, or are to be: some of their namespaces
     /// are in neither of these, and their records stay in the partition in which they are (``ClusterPartitioning``).

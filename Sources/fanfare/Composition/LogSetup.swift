@@ -100,6 +100,7 @@ enum LogSetup {
     let partitioning = AppSetup.partitioning(for: settings, partitions: count)
     options.pinnedNamespaces = partitioning.pinnedNamespaces
     options.followingNamespaces = partitioning.followingNamespaces
+    options.sharedNamespaces = partitioning.sharedNamespaces
     options.sharedApps = AppSetup.shared(among: partitioning)
     return try ClusterPartitioning.perform(options, to: count, webhooks: Set(settings.webhooks.map(\.name))) {
       partitioning.partition(of: $0)
