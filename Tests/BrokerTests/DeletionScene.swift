@@ -19,7 +19,7 @@ final class DeletionScene {
   private var store: SQLiteStore
   private var completions: Completions
   private(set) var answers: [UInt64: BrokerResponse] = [:]
-  private var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
+  private(set) var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
   private var lastTag: UInt64 = 0
   /// What the receiver of the webhook answers; nil: its requests hang (``hanging``).
   var receiver: WebhookAnswer.Result? = .status(500)
@@ -185,6 +185,14 @@ final class DeletionScene {
     time.monotonic += milliseconds
     time.wall += milliseconds
     perform { core.tick(in: &$0) }
+  }
+
+  /// Keeps the marks of apps' lists, as a broker does whose lists were behind.
+  ///
+  /// - Returns: since when, in monotonic milliseconds.
+  func keepMarks() -> Int64 {
+    for host in core.hosts.all { host.marks.keepAll(at: time.monotonic) }
+    return time.monotonic
   }
 
   /// Ends the process as `kill -9` does, and begins another on what it has left.

@@ -55,6 +55,18 @@ import Wire
     #expect(scene.status(of: "nobody").contains("\"none\""))
   }
 
+  @Test("where entries of lists were behind, marks stay for a minute, and a deletion ends when they have gone")
+  func behind() throws {
+    let scene = try DeletionScene()
+    let user = DeletionScene.marker + "-behind"
+    try furnish(user, scene, friend: "bob", foe: "eve", group: true)
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    let begun = scene.keepMarks()
+    finish(scene)
+    #expect((StaleMarks.lifetime...2 * StaleMarks.lifetime).contains(scene.time.monotonic - begun))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+  }
+
   @Test("a block holds against somebody who comes back under an id that was deleted")
   func blockHolds() throws {
     let scene = try DeletionScene()

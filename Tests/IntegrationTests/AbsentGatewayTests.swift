@@ -41,7 +41,7 @@ struct AbsentGatewayTests {
   private func delete(_ deployment: Deployment) async throws {
     // Until the broker knows that the gateway is away, the deletion waits for it.
     #expect(try call("user_delete", deployment)["state"].string == "waiting")
-    let isDone = try await eventually(within: .seconds(120)) {
+    let isDone = try await eventually(within: DeletionDesk.patience) {
       try call("user_delete_status", deployment)["state"].string == "done"
     }
     let status = try call("user_delete_status", deployment)

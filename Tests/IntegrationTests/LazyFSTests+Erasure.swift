@@ -43,7 +43,7 @@ extension LazyFSTests {
           try Self.expectNothing(of: people.filter { done.contains($0.user) }, on: lazy, "\(what), at once")
         }
         for person in people {
-          let isDone = try await eventually { try desk.state(of: person.user) == "done" }
+          let isDone = try await eventually(within: DeletionDesk.patience) { try desk.state(of: person.user) == "done" }
           try #require(isDone, "\(what)")
         }
         try await hall.killAndRestart {

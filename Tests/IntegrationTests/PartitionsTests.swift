@@ -153,7 +153,7 @@ struct PartitionsTests {
     #expect(before?.kept?.reduce(0) { $0 + $1.count } == channels.count, "\(String(describing: before))")
     let asked = await service.ask("user_delete", #"{"user":"ann"}"#)
     #expect(asked?.isError == false && asked?.state == "waiting", "\(String(describing: asked))")
-    let isDone = await eventually(within: .seconds(60)) {
+    let isDone = await eventually(within: DeletionDesk.patience) {
       await service.ask("user_delete_status", #"{"user":"ann"}"#)?.state == "done"
     }
     try #require(isDone, "the deletion is not done")

@@ -90,7 +90,7 @@ struct SafetyTests {
       #expect(data["kept"].array.contains { $0["kind"].string == "clique.report" })
       _ = try call("user_delete", #"{"user":"dan"}"#, hall)
       #expect(
-        try await eventually {
+        try await eventually(within: DeletionDesk.patience) {
           try call("user_delete_status", #"{"user":"dan"}"#, hall)["state"].string == "done"
         })
       #expect(try call("clique_reports", #"{"state":"all"}"#, hall)["reports"].array.isEmpty)

@@ -121,7 +121,7 @@ struct UserDataTests {
         try await hall.killAndRestart()
       }
       for person in people {
-        let isDone = try await eventually { try desk.state(of: person.user) == "done" }
+        let isDone = try await eventually(within: DeletionDesk.patience) { try desk.state(of: person.user) == "done" }
         let last = try desk.state(of: person.user) ?? ""
         try #require(isDone, "it is \(last)")
       }
@@ -183,7 +183,7 @@ struct UserDataTests {
       await #expect(throws: Phone.Fault.self) { try await own.call("fanfare.account.delete", "{\"user\":\"dan\"}") }
       let asked = try await own.call("fanfare.account.delete", "{\"user\":\"\(user)\"}")
       #expect(asked["state"].string == "waiting")
-      let isDone = try await eventually { try desk.state(of: user) == "done" }
+      let isDone = try await eventually(within: DeletionDesk.patience) { try desk.state(of: user) == "done" }
       #expect(isDone)
       try await expectNoTraces(in: hall)
       let areGone = try await eventually(within: hall.patience) { try desk.pictures() == [] }

@@ -80,7 +80,7 @@ extension Machines {
       #expect(try !tables(of: partition, holding: marker).isEmpty, "partition \(partition)")
     }
     #expect(try call("user_delete", #"{"user":"\#(user)"}"#)["state"].string == "waiting")
-    let isDone = try await eventually {
+    let isDone = try await eventually(within: DeletionDesk.patience) {
       try call("user_delete_status", #"{"user":"\#(user)"}"#)["state"].string == "done"
     }
     try #require(isDone)
