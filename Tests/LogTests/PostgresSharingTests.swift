@@ -139,18 +139,34 @@ struct PostgresSharingTests {
     #expect((0..<rows.count).map { rows.bool($0, 1) } == [true, false])
   }
 
+  /// - Returns: the channel's id.
+  @discardableResult
+  private func add(_ channel: String, to schema: String, _ subject: PostgresSubject) throws -> Int64 {
+    try subject.query(
+      """
+      INSERT INTO \(schema).channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
+      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0) RETURNING id
+      """, [.text(channel)]
+    ).int(0, 0)
+  }
+
+  @Test("A namespace of an operator's own whose name begins like that of notifications is placed otherwise, not kept")
+  func ownPush() throws {
+    let home = try partition(0, of: 3) { $0.pinnedNamespaces = ["push.news"] }
+    home.store.close()
+    try add("push.news:1", to: home.schema, home)
+    #expect(throws: PostgresStartError.displaced(namespace: "push.news", partitions: 3)) {
+      try self.partition(0, of: 3, in: home.schema)
+    }
+  }
+
   @Test(
     "A namespace that holds channels already is not placed otherwise: they would be looked for where they are not",
     arguments: [("chat", "$chat:1", 1), ("", "plain", 2), ("chat", "chat:1", 0)])
   func displaced(namespace: String, channel: String, partition: Int) throws {
     let home = try self.partition(0, of: 3)
     home.store.close()
-    try home.query(
-      """
-      INSERT INTO \(partition == 0 ? home.schema : "\(home.schema)_p\(partition)").channels
-        (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
-      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0)
-      """, [.text(channel)])
+    try add(channel, to: partition == 0 ? home.schema : "\(home.schema)_p\(partition)", home)
     #expect(throws: PostgresStartError.displaced(namespace: namespace, partitions: 3)) {
       try self.partition(0, of: 3, in: home.schema) { $0.pinnedNamespaces = [namespace, "other"] }
     }
@@ -176,12 +192,7 @@ struct PostgresSharingTests {
     // Nothing keeps an app from being shared, or brought home, that has nothing yet.
     for _ in 0..<2 { for again in [!isShared, isShared] { try open(again, in: subject.schema).store.close() } }
     let schema = isShared ? "\(subject.schema)_p2" : subject.schema
-    let id = try subject.query(
-      """
-      INSERT INTO \(schema).channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
-      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0) RETURNING id
-      """, [.text("\(app).records:all")]
-    ).int(0, 0)
+    let id = try add("\(app).records:all", to: schema, subject)
     try subject.query(
       "INSERT INTO \(schema).entries (channel, key, off, time, score, shard, data) VALUES ($1, 'k', 1, 0, 0, 0, '{}')",
       [.int(id)])
@@ -195,19 +206,14 @@ struct PostgresSharingTests {
 
   @Test(
     "An app that is switched off keeps what it has, where it is: it can be switched on again as it was, and not otherwise",
-    arguments: ["state", "clique", "push"])
-  func switchedOff(app: String) throws {
-    let own = "\(app).own"
+    arguments: ["state.list", "clique.list", "push.devices"])
+  func switchedOff(own: String) throws {
     func open(_ pinned: Set<String>, shared: Set<String> = [], in schema: String?) throws -> PostgresSubject {
       try self.partition(0, of: 3, in: schema) { ($0.pinnedNamespaces, $0.sharedNamespaces) = (pinned, shared) }
     }
     let subject = try open([own, "dm"], in: nil)
     subject.store.close()
-    try subject.query(
-      """
-      INSERT INTO \(subject.schema).channels (shard, bucket, name, epoch, top, floor, durability, history_ttl, used)
-      VALUES (0, 0, convert_to($1, 'UTF8'), 'e', 1, 0, 'durable', 0, 0)
-      """, [.text("\(own):1")])
+    try add("\(own):1", to: subject.schema, subject)
     let off = try open(["dm"], in: subject.schema)
     let kept = try off.query("SELECT namespace FROM pinned ORDER BY namespace")
     #expect((0..<kept.count).map { kept.text($0, 0) }.sorted() == [own, "dm"].sorted())
@@ -215,7 +221,7 @@ struct PostgresSharingTests {
     // Once more, because what was kept has to be found there again; and what is no app's goes as before.
     try open([], in: subject.schema).store.close()
     #expect(throws: PostgresStartError.displaced(namespace: own, partitions: 3)) {
-      try open(["\(app).more"], shared: [own], in: subject.schema)
+      try open(["\(own).more"], shared: [own], in: subject.schema)
     }
     let on = try open([own], in: subject.schema)
     #expect(try on.rows("pinned") == 1)

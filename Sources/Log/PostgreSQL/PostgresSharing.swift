@@ -110,8 +110,8 @@ enum PostgresSharing {
     var now = placed(options)
     // What an app has that is switched off stays where it is, for when it is switched on again.
     let configured = options.sharedNamespaces.union(now.keys)
-    for app in switchable where !configured.contains(where: { $0.hasPrefix("\(app).") }) {
-      now.merge(before.filter { $0.key.hasPrefix("\(app).") }) { own, _ in own }
+    for beginning in switchable where !configured.contains(where: { $0.hasPrefix(beginning) }) {
+      now.merge(before.filter { $0.key.hasPrefix(beginning) }) { own, _ in own }
     }
     let changed = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }
     if changed.isEmpty { return }
@@ -132,8 +132,9 @@ enum PostgresSharing {
     try record(now, in: options.schema, by: ask)
   }
 
-  /// The first parts of the namespaces that are there as long as a setting has them.
-  private static let switchable = PartitionMove.apps + ["push"]
+  /// How the names of namespaces begin that are there while an app or notifications are on. Of `push.` it is the whole name,
+  /// because an operator's own namespaces may begin like that, and are not switched off but placed otherwise.
+  private static let switchable = PartitionMove.apps.map { "\($0)." } + ["push.devices"]
 
   /// The namespaces that are not placed by their channels' names, and whether they follow others.
   private static func placed(_ options: PostgresStore.Options) -> [String: Bool] {
