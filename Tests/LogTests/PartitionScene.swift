@@ -107,10 +107,10 @@ final class PartitionScene {
     var options = options
     options.owner = "sharing"
     options.sharedApps = sharedApps
-    options.sharedNamespaces = Partitioning(count: count, namespaces: namespacesOfApps).sharedNamespaces
-    return { [options, namespaces = namespacesOfApps] in
-      let partitioning = Partitioning(count: count, namespaces: namespaces)
-      return try ClusterPartitioning.perform(options, to: count, webhooks: webhooks) { partitioning.partition(of: $0) }
+    let partitioning = Partitioning(count: count, namespaces: namespacesOfApps)
+    options.sharedNamespaces = partitioning.sharedNamespaces
+    return { [options] in
+      try ClusterPartitioning.perform(options, to: count, webhooks: webhooks) { partitioning.partition(of: $0) }
     }
   }
 

@@ -7,7 +7,7 @@ struct DeletionDesk {
   private static let key = "a-key-that-only-this-test-has"
   static let settings = ["admin.api.key=\(key)", "state.record_limit=10m", "state.upload_grace=1h"]
 
-  /// How long a deletion may take. One broker whose lists were a second behind, because the machine was busy, keeps the
+  /// How long a deletion may take. A broker whose lists were a second behind, because the machine was busy, keeps the
   /// marks of their entries for a minute, and the deletion waits for these (`BrokerTests/UserDeletionTests.behind`).
   static let patience = Duration.seconds(180)
 
