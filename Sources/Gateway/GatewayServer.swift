@@ -146,8 +146,9 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
+        let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.passed() }
         fanOut.requestTurn = { turn.arm() }
+        shard.paceVisitors()
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
       }.get()
@@ -312,9 +313,9 @@ public final class GatewayServer: Sendable {
     listening.egress = egress
     listening.refusals = refusals
     listening.forwardedHeaders = proxies?.forwardedHeaders ?? []
-    let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
-      shards[connection.loopIndex].value.open(connection)
-    }
+    let listener = try Listener.start(
+      listening, on: eventLoops, logger: logger, isAtRest: { loop in shards[loop].value.isAtRest },
+      sessionFactory: { connection in shards[connection.loopIndex].value.open(connection) })
     self.listener.withLockedValue { $0 = listener }
     let scheme = configuration.listener.tls == nil ? "ws" : "wss"
     let host = ["0.0.0.0", "::", ""].contains(configuration.listener.host) ? "127.0.0.1" : configuration.listener.host

@@ -22,7 +22,7 @@ final class Shard: SessionHost {
   let proxies: ProxyCalls?
   private let uplink: Mailbox<UplinkMessage>
   let hub: Hub
-  private let fanOut: FanOut
+  let fanOut: FanOut
   private let load: ShardLoad
   /// The budget of all that waits; nil where a test needs none.
   private let egress: EgressShare?
@@ -55,6 +55,10 @@ final class Shard: SessionHost {
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var inspections = InspectionWalks()
+  /// For those who sign in, and for those who leave.
+  let entrance = Turnstile(), exit = Turnstile()
+  /// When clients here last got a publication, published, or called an app, in monotonic milliseconds.
+  private(set) var servedAt: Int64
   /// What the clients' SDKs call themselves.
   private var softwareNames = SoftwareNames()
   /// When the shard was made, in monotonic milliseconds.
@@ -115,6 +119,7 @@ final class Shard: SessionHost {
     account = RequestAccount(window: windowBytes)
     self.clock = clock
     startedAt = clock().monotonic
+    servedAt = startedAt - Self.rest
     self.load = load
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
@@ -246,9 +251,12 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
-    if request.isMeasured, hops.isDue(), let trace = hops.begin(request) {
-      // Refused only where the backbone thread has ended: then it is not measured.
-      _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
+    if request.isMeasured {
+      servedAt = time.monotonic
+      if hops.isDue(), let trace = hops.begin(request) {
+        // Refused only where the backbone thread has ended: then it is not measured.
+        _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
+      }
     }
     let message = UplinkMessage.request(
       GatewayRequest(
@@ -328,14 +336,18 @@ final class Shard: SessionHost {
 
   /// Carries out what the backbone thread has handed over, in order.
   func carryOut(_ batch: [Handover]) {
+    var hasPublications = false
     for handover in batch {
       switch handover {
-      case .frames(let channel, let frames): hub.deliver(frames, on: channel)
+      case .frames(let channel, let frames):
+        hasPublications = true
+        hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response): answer(connection, tag, response)
       case .refusal(let connection, let tag, let cause, let error):
         if let driver = sessions[connection] { note(cause, from: driver) }
         answer(connection, tag, .failed(error))
       case .filteredFrames(let channel, let frames, let publication):
+        hasPublications = true
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
@@ -360,6 +372,7 @@ final class Shard: SessionHost {
         releaseClients()
       }
     }
+    if hasPublications { servedAt = time.monotonic }
     giveUpReads()
     askNext()
     // A slice for each hand-over would let those that wait in line have all of the event loop between two looks at its

@@ -27,8 +27,8 @@ extension SessionDriver {
   private func run(_ check: TokenCheck, with verifier: any TokenVerifier) {
     switch check {
     case .connection(let tag, let token):
-      verify({ () async throws(TokenError) in try await verifier.verifyConnection(token) }) {
-        $0.connectionTokenChecked(tag, $0.unlessRevoked($1))
+      verify({ () async throws(TokenError) in try await verifier.verifyConnection(token) }) { driver, result in
+        driver.host.admit { driver.connectionTokenChecked(tag, driver.unlessRevoked(result)) }
       }
     case .subscription(let tag, let token):
       verify({ () async throws(TokenError) in try await verifier.verifySubscription(token) }) {

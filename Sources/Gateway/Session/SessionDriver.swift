@@ -139,13 +139,19 @@ final class SessionDriver: ConnectionDelegate {
     host.relieved(self)
   }
 
-  /// The connection is gone, whoever ended it.
+  /// The connection is gone, whoever ended it. What the session holds at the broker and in the hub ends when the host
+  /// comes to it; the place among its user's connections is free at once, for somebody who comes back.
   func closed() {
     isGone = true
     checks.forgetWaiting()
     if let account = session.leaveAccount() { host.closeAccount(account) }
     outbox = []
     isInReadBurst = false
+    if isSignedIn { host.leaves(self) } else { leave() }
+  }
+
+  /// Ends the session of a connection that is gone. Called once.
+  func leave() {
     feed(.transportClosed)
     host.closed(self)
   }

@@ -110,7 +110,12 @@ protocol SessionHost: AnyObject {
   func drained(_ driver: SessionDriver)
   /// The connection has taken most of the answers that it got: it may have more.
   func relieved(_ driver: SessionDriver)
-  /// The connection is gone: nobody waits any longer for what it asked for.
+  /// Somebody's connection token has been checked, and the session goes on: at once, or when there is time for one more.
+  func admit(_ goOn: @escaping () -> Void)
+  /// The connection of somebody who was let in is gone. The host calls ``SessionDriver/leave()`` once, at once or when
+  /// it has the time.
+  func leaves(_ driver: SessionDriver)
+  /// The session has ended with its connection: nobody waits any longer for what it asked for.
   func closed(_ driver: SessionDriver)
   /// The driver's last word: the transport is closed, and no answer that matters is under way. Comes once.
   func sessionEnded(_ driver: SessionDriver)
@@ -141,6 +146,8 @@ extension SessionHost {
   func coverageRefused(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
+  func admit(_ goOn: @escaping () -> Void) { goOn() }
+  func leaves(_ driver: SessionDriver) { driver.leave() }
   func closed(_ driver: SessionDriver) {}
 }
 

@@ -24,11 +24,14 @@ final class Listener: Sendable {
   /// - Parameters:
   ///   - eventLoops: of a `MultiThreadedEventLoopGroup`; connections go round robin, and a connection's `loopIndex`
   ///     counts in this array.
+  ///   - isAtRest: whether nobody is served on an event loop just now; called there.
   ///   - sessionFactory: called on a connection's event loop when it has become a WebSocket.
   /// - Throws: ``ListenerError``, whose description tells the operator what to change.
   static func start(
     _ configuration: ListenerConfiguration, on eventLoops: [any EventLoop],
-    logger: Logger = Logger(label: "fanfare.listener"), sessionFactory: @escaping SessionFactory
+    logger: Logger = Logger(label: "fanfare.listener"),
+    isAtRest: @escaping @Sendable (_ loop: Int) -> Bool = { _ in true },
+    sessionFactory: @escaping SessionFactory
   ) throws(ListenerError) -> Listener {
     guard !eventLoops.isEmpty else { throw .noEventLoops }
     RequestHandler.makeTypes()
@@ -38,7 +41,9 @@ final class Listener: Sendable {
       host: configuration.host, port: configuration.port, backlog: configuration.backlog)
     let turns = RoundRobin(count: eventLoops.count)
     let arrivals = eventLoops.enumerated().map { index, eventLoop in
-      Arrivals(on: eventLoop) { Self.open($0, $1, on: eventLoop, index: index, context: context) }
+      Arrivals(on: eventLoop, isAtRest: { isAtRest(index) }) {
+        Self.open($0, $1, on: eventLoop, index: index, context: context)
+      }
     }
     let thread = try AcceptThread(socket: socket, context: context) { arrivals[turns.next()].add($0, $1) }
     try thread.start()

@@ -91,6 +91,59 @@ struct ShardTests {
     #expect(scene.endsOfTurn.count == 1)
   }
 
+  @Test("of many who leave at once a few end their sessions between two looks at the sockets")
+  func manyLeave() throws {
+    let scene = try ShardScene(members: 0)
+    scene.shard.paceVisitors()
+    let drivers = (0..<20).map { _ in scene.signIn() }
+    for driver in drivers { driver.closed() }
+    #expect(drivers.allSatisfy { $0.isGone })
+    #expect(scene.shard.sessions.count == 12)
+    #expect(scene.census.numbers.clients == 12)
+    #expect(scene.egress.turns > 0)
+    // What is handed over meanwhile is no look at the sockets.
+    scene.take([1])
+    #expect(scene.shard.sessions.count == 12)
+    scene.shard.passed()
+    #expect(scene.shard.sessions.count == 4)
+    scene.shard.passed()
+    #expect(scene.shard.sessions.isEmpty)
+  }
+
+  @Test("whoever has not signed in leaves at once, and so do all while the server ends")
+  func leaveAtOnce() throws {
+    let scene = try ShardScene(members: 0)
+    scene.shard.paceVisitors()
+    let strangers = (0..<20).map { _ in scene.shard.open(RecordingTransport(eventLoop: scene.egress.loop)) }
+    for driver in strangers { driver.closed() }
+    #expect(scene.shard.sessions.isEmpty)
+    let drivers = (0..<20).map { _ in scene.signIn() }
+    for driver in drivers { driver.closed() }
+    for driver in drivers { driver.shutDownNow() }
+    #expect(scene.shard.sessions.isEmpty)
+    for _ in 0..<3 { scene.shard.passed() }
+    #expect(scene.shard.sessions.isEmpty)
+  }
+
+  @Test("few are let in between two looks at the sockets while something is published, and many where nothing is")
+  func manyEnter() throws {
+    let scene = try ShardScene(members: 1)
+    scene.shard.paceVisitors()
+    var entered = 0
+    #expect(scene.shard.isAtRest)
+    for _ in 0..<20 { scene.shard.admit { entered += 1 } }
+    #expect(entered == 20)
+    scene.take([1])
+    #expect(!scene.shard.isAtRest)
+    scene.shard.passed()
+    for _ in 0..<20 { scene.shard.admit { entered += 1 } }
+    #expect(entered == 24)
+    scene.shard.passed()
+    #expect(entered == 28)
+    for _ in 0..<4 { scene.shard.passed() }
+    #expect(entered == 40)
+  }
+
   @Test("while the broker is behind, whoever asks it for anything is read later; a subscription may always end")
   func held() throws {
     let requests: [BrokerRequest] = [
@@ -355,6 +408,14 @@ private final class ShardScene {
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
     for member in members { shard.attach(member.driver, to: Fixed.channel, [], HubFilters()) }
+  }
+
+  /// Somebody who is nobody in particular, and is in.
+  func signIn() -> SessionDriver {
+    let driver = shard.open(RecordingTransport(eventLoop: egress.loop))
+    driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
+    driver.readCompleted()
+    return driver
   }
 
   var endsOfTurn: [() -> Void] { turn.works }

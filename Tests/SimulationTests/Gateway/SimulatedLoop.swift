@@ -57,6 +57,7 @@ final class SimulatedLoop {
       reads: limits.reads, requestTimeout: 4000, load: load, fanOut: fanOut, checkExecutor: checks,
       randomness: randomness, clock: { SessionTime(monotonic: clock.now, wall: clock.wall / 1000) },
       atTurnsEnd: { turn.ends.append($0) })
+    shard.paceVisitors()
     mailbox = ShardMailbox(
       eventLoop: eventLoop, shard: NIOLoopBound(shard, eventLoop: eventLoop), load: load)
   }
@@ -90,7 +91,7 @@ final class SimulatedLoop {
     for end in ends { end() }
     guard turn.isWanted else { return }
     turn.isWanted = false
-    shard.runSlice()
+    shard.passed()
   }
 
   func pass(_ milliseconds: Int64) { eventLoop.advanceTime(by: .milliseconds(milliseconds)) }
