@@ -32,6 +32,14 @@ enum Handover: Sendable {
   case holdClients(Bool)
   /// The link has everything that the event loop posted before its mark (``RequestAccount``).
   case requestsTaken
+
+  /// Whether this is a publication, for which clients wait.
+  var isPublication: Bool {
+    switch self {
+    case .frames, .filteredFrames: true
+    default: false
+    }
+  }
 }
 
 /// One message in the encodings that somebody wants.

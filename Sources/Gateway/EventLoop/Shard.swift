@@ -336,18 +336,15 @@ final class Shard: SessionHost {
 
   /// Carries out what the backbone thread has handed over, in order.
   func carryOut(_ batch: [Handover]) {
-    var hasPublications = false
+    if batch.contains(where: \.isPublication) { servedAt = time.monotonic }
     for handover in batch {
       switch handover {
-      case .frames(let channel, let frames):
-        hasPublications = true
-        hub.deliver(frames, on: channel)
+      case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response): answer(connection, tag, response)
       case .refusal(let connection, let tag, let cause, let error):
         if let driver = sessions[connection] { note(cause, from: driver) }
         answer(connection, tag, .failed(error))
       case .filteredFrames(let channel, let frames, let publication):
-        hasPublications = true
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
@@ -372,7 +369,6 @@ final class Shard: SessionHost {
         releaseClients()
       }
     }
-    if hasPublications { servedAt = time.monotonic }
     giveUpReads()
     askNext()
     // A slice for each hand-over would let those that wait in line have all of the event loop between two looks at its

@@ -95,7 +95,8 @@ struct ShardTests {
   func manyLeave() throws {
     let scene = try ShardScene(members: 0)
     scene.shard.paceVisitors()
-    let drivers = (0..<20).map { _ in scene.signIn() }
+    let drivers = (1...20).map { scene.signIn($0) }
+    #expect(scene.shard.sessions.count == 20)
     for driver in drivers { driver.closed() }
     #expect(drivers.allSatisfy { $0.isGone })
     #expect(scene.shard.sessions.count == 12)
@@ -114,15 +115,17 @@ struct ShardTests {
   func leaveAtOnce() throws {
     let scene = try ShardScene(members: 0)
     scene.shard.paceVisitors()
-    let strangers = (0..<20).map { _ in scene.shard.open(RecordingTransport(eventLoop: scene.egress.loop)) }
+    let strangers = (1...20).map { scene.shard.open(RecordingTransport(eventLoop: scene.egress.loop, id: $0)) }
+    #expect(scene.shard.sessions.count == 20)
     for driver in strangers { driver.closed() }
     #expect(scene.shard.sessions.isEmpty)
-    let drivers = (0..<20).map { _ in scene.signIn() }
+    let drivers = (1...20).map { scene.signIn($0) }
     for driver in drivers { driver.closed() }
+    #expect(scene.shard.sessions.count == 12)
     for driver in drivers { driver.shutDownNow() }
     #expect(scene.shard.sessions.isEmpty)
     for _ in 0..<3 { scene.shard.passed() }
-    #expect(scene.shard.sessions.isEmpty)
+    #expect(scene.census.numbers.clients == 0)
   }
 
   @Test("few are let in between two looks at the sockets while something is published, and many where nothing is")
@@ -411,8 +414,8 @@ private final class ShardScene {
   }
 
   /// Somebody who is nobody in particular, and is in.
-  func signIn() -> SessionDriver {
-    let driver = shard.open(RecordingTransport(eventLoop: egress.loop))
+  func signIn(_ id: UInt64) -> SessionDriver {
+    let driver = shard.open(RecordingTransport(eventLoop: egress.loop, id: id))
     driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
     driver.readCompleted()
     return driver

@@ -343,9 +343,9 @@ final class RecordingTransport: Outlet, SessionTransport {
   /// Milliseconds for which a sign-in waits; nil: too many wait.
   var signInWait: Int64? = 0
 
-  init(eventLoop: any EventLoop) {
+  init(eventLoop: any EventLoop, id: UInt64 = 1) {
     self.eventLoop = eventLoop
-    super.init(id: 1, descriptor: -1)
+    super.init(id: id, descriptor: -1)
   }
 
   func send(_ frame: [UInt8]) {
