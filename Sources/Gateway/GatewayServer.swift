@@ -166,8 +166,7 @@ public final class GatewayServer: Sendable {
     demo = try Self.demo(configuration.demo, calls, revocations, on: eventLoops, shards)
     (self.rules, self.proxies, self.calls) = (rules, proxies, calls)
     (self.egress, self.group, self.uplink) = (egress, group, uplink)
-    self.eventLoops = eventLoops
-    self.shards = shards
+    (self.eventLoops, self.shards) = (eventLoops, shards)
     end = GatewayEnd(shards, on: eventLoops, logger: logger)
     mailboxes = eventLoops.indices.map {
       ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
