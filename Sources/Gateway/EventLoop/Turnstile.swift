@@ -3,8 +3,8 @@ import DequeModule
 /// Lets a few through between two looks of an event loop at its sockets, in order.
 ///
 /// After a network was away thousands come or go at once, and each costs as much as some deliveries. Those who are in are
-/// served as if nobody came, and whoever comes is as far as he would be otherwise. Who waits here is a connection, and as
-/// bounded as these.
+/// served in between, for which the last who comes is in a little later. Who waits here is a connection, and as bounded as
+/// these.
 ///
 /// Bound to its event loop, and deliberately not Sendable.
 final class Turnstile {

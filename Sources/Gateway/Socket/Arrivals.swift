@@ -12,14 +12,14 @@ import Synchronization
 ///
 /// After a network was away thousands come at once, all of them honest. To set one up, to answer its request, to check its
 /// token and to send what it has missed costs its event loop as much as some hundred deliveries. So an event loop takes over
-/// a few of them, looks at its other sockets, and then takes over more: those who are in are served as if nobody came, and
-/// whoever comes is as far as he would be otherwise.
+/// a few of them, looks at its other sockets, and then takes over more: those who are in are served in between, for which
+/// the last who comes is in a little later.
 ///
 /// The line ends where that of connections does: who waits in it is one of `server.max_handshakes`.
 final class Arrivals: Sendable {
   typealias Open = @Sendable (Int32, ConnectionSlot) -> Void
 
-  /// Sockets that an event loop takes over before it looks at the others, which is as long as those who are in wait.
+  /// Sockets that an event loop takes over before it looks at the others: meanwhile, those who are in wait.
   static let perPass = 2
   /// The same where nobody is served who could wait: then all are there sooner.
   static let perPassAtRest = 32
