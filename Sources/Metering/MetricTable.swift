@@ -286,12 +286,12 @@ public enum MetricTable {
     MetricDescription("fanfare_broker_revocations_in_force", .gauge, "Revocations that are in force now."),
     MetricDescription(
       "fanfare_broker_app_relays_sent_total", .counter,
-      "What apps have sent to other partitions (clique.partitioned, state.partitioned), and is on disk."),
+      "What apps and deletions of users' data have sent to other partitions, and is on disk."),
     MetricDescription(
-      "fanfare_broker_app_relays_received_total", .counter, "What apps have taken in from other partitions."),
+      "fanfare_broker_app_relays_received_total", .counter, "What was taken in from other partitions."),
     MetricDescription(
       "fanfare_broker_app_relays_refused_total", .counter,
-      "What apps can never take in from other partitions; the table outbox_refused has it, with the reason."),
+      "What can never be taken in from other partitions; the table outbox_refused has it, with the reason."),
   ]
 
   private static let brokerLinks = [

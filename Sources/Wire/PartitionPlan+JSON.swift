@@ -1,12 +1,15 @@
 // What answers in JSON come to together, which only some requests of services and of gateways themselves have.
 
 extension PartitionPlan {
-  /// The states that a deletion goes through. Where a partition knows of none, it has to be asked for again.
+  /// The states that a deletion goes through. Home takes it in: a partition that knows of none while home is at work has
+  /// not heard of it yet.
   private static let deletionStates = ["none", "waiting", "deleting", "done"]
 
   static func deletion(_ answers: [BrokerResponse]) -> BrokerResponse {
     let objects = answers.compactMap(\.object)
-    let state = objects.map { deletionStates.firstIndex(of: $0["state"]?.string ?? "") ?? 0 }.min() ?? 0
+    let states = objects.map { deletionStates.firstIndex(of: $0["state"]?.string ?? "") ?? 0 }
+    var state = states.min() ?? 0
+    if state == 0, let home = states.first, (1..<deletionStates.count - 1).contains(home) { state = 1 }
     let since = objects.compactMap { $0.number("since") }.min()
     let done = objects.compactMap { $0.number("done") }.max()
     var writer = JSONWriter()

@@ -78,7 +78,7 @@ extension Partitioning {
     if let channel = request.placedBy { return partition(of: channel) }
     switch request {
     case .channels, .info, .unread, .revoke: return nil
-    case .user(.data), .user(.export), .user(.delete), .user(.deletionStatus): return nil
+    case .user(.data), .user(.export), .user(.deletionStatus): return nil
     case .user(.suspensions(let request)): return request.changes ? nil : Self.home
     case .webhooks(.list): return nil
     case .webhooks(.givenUp(let name, _, _)), .webhooks(.resend(let name, _)): return webhook(name).partition
@@ -110,12 +110,6 @@ extension Partitioning {
     case .user(.export(let user, let cursor)): return try page(of: user, after: cursor)
     case .user(.data): return each(request, .kept)
     case .user(.deletionStatus): return each(request, .deletion)
-    case .user(.delete(let deletion)):
-      return each(.deletion, awaitsFirst: true) { partition in
-        var part = deletion
-        part.channels = deletion.channels.filter { self.partition(of: $0) == partition }
-        return .user(.delete(part))
-      }
     case .revoke, .user(.suspensions): return each(request, .first, awaitsFirst: true)
     case .webhooks(.list): return each(request, .webhooks)
     case .call(let call):

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Wire
 
 /// What a backend does with one user's data, on real servers with their disks, their search and their pictures.
 @Suite("One user's data end to end", .ownThread)
@@ -141,6 +142,53 @@ struct UserDataTests {
       await hall.kill()
       #expect(try hall.holders(of: Self.traces) == [:])
     }
+  }
+
+  @Test(
+    "what a partition has still to say of a user when others have deleted what they have leaves nothing with them",
+    .enabled(if: HallPlace.here.contains(.partitions)))
+  func late() async throws {
+    try await PhoneHall.with(DeletionDesk.settings, at: .partitions) { hall in
+      let desk = DeletionDesk(hall: hall)
+      let (friend, home) = ("friend1", try await hall.phone(of: "friend1"))
+      let (user, id, place) = try await somebody(whoTalksTo: friend, home, desk)
+      let phone = try await hall.phone(of: user)
+      let words = "{\"conversation\":\"\(id)\",\"text\":\"\(Self.marker)words\"}"
+      try await phone.call("clique.send", words)
+      let list = "fanfare.\(HallPlace.place(ofUser: friend)).publications"
+      let isShown = try await eventually(within: hall.patience) {
+        try hall.holders(of: [Self.marker]).values.joined().contains(list)
+      }
+      #expect(isShown)
+      // What the friend's list shows of these is worked out some moments later, which come after the deletion here.
+      for _ in 0..<5 { try await phone.call("clique.send", words) }
+      try hall.signal(SIGSTOP, broker: place)
+      let asked = Task.detached { try desk.call("user_delete", "{\"user\":\"\(user)\"}") }
+      let isDeleted = try await eventually(within: hall.patience) {
+        try !hall.holders(of: [Self.marker]).values.joined().contains(list)
+      }
+      try hall.signal(SIGCONT, broker: place)
+      #expect(isDeleted)
+      #expect(try await asked.value["state"].string == "waiting")
+      #expect(try await eventually(within: DeletionDesk.patience) { try desk.state(of: user) == "done" })
+      try await expectNoTraces(in: hall)
+    }
+  }
+
+  /// Somebody whose conversation with a friend is decided about neither at home nor where the friend's list is.
+  private func somebody(
+    whoTalksTo friend: String, _ phone: Phone, _ desk: DeletionDesk
+  ) async throws -> (user: String, conversation: String, place: Int) {
+    for number in 0..<100 {
+      let user = "\(Self.marker)-late\(number)"
+      let sent = try await phone.call("clique.send", "{\"to\":\"\(user)\",\"text\":\"keep this of \(friend)\"}")
+      let id = try #require(sent["conversation"].string)
+      let place = HallPlace.place(ofConversation: id)
+      if place != Partitioning.home, place != HallPlace.place(ofUser: friend) { return (user, id, place) }
+      _ = try desk.call("user_delete", "{\"user\":\"\(user)\"}")
+      #expect(try await eventually(within: DeletionDesk.patience) { try desk.state(of: user) == "done" })
+    }
+    throw Failure("no conversation is where it is looked for")
   }
 
   /// What one partition says to another may name a user until it was heard.

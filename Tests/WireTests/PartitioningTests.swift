@@ -100,12 +100,13 @@ struct PartitioningTests {
         .disconnect(SessionTarget(user: "u"), .forceDisconnect),
         .top(visible: nil), .call(.init(.other(.init(method: "a", data: [])), caller: .init(user: "u", client: "c"))),
         .webhooks(.resend("orders", limit: 1)), .user(.pair(app: "clique", user: "a", other: "b")),
+        .user(.delete(.init(user: "u", channels: [channel]))),
       ]
       #expect(orders.allSatisfy { shared.onlyPartition(for: $0) == Partitioning.home })
     }
     let several: [BrokerRequest] = [
       .channels(prefix: ""), .info, .unread(user: "u", []), .user(.data(user: "u")), .webhooks(.list),
-      .user(.delete(.init(user: "u"))), .once(OnceKey(owner: "o", key: "k"), .info),
+      .user(.deletionStatus(user: "u")), .once(OnceKey(owner: "o", key: "k"), .info),
     ]
     #expect(several.allSatisfy { shared.onlyPartition(for: $0) == nil })
     #expect(several.allSatisfy { Self.partitioning(1).onlyPartition(for: $0) == 0 })
@@ -143,20 +144,20 @@ struct PartitioningTests {
     #expect(whole.broker.channels == 7 && whole.broker.publications == 2 && whole.broker.uptime == 3)
   }
 
-  @Test("A deletion is home's first, names to each partition its own channels, and is as far as the last of them")
+  @Test("A deletion is as far as the last partition, and one that has not heard of it from home yet waits")
   func deletion() throws {
-    let channels = try channels()
-    let plan = try shared.plan(for: .user(.delete(.init(user: "u", channels: channels, isBanned: true))))
-    #expect(plan.awaitsFirst && plan.parts.map(\.partition) == Array(0..<8))
-    for (part, channel) in zip(plan.parts, channels) {
-      #expect(part.request == .user(.delete(.init(user: "u", channels: [channel], isBanned: true))))
-    }
+    let plan = try shared.plan(for: .user(.deletionStatus(user: "u")))
+    #expect(plan.parts.map(\.partition) == Array(0..<8))
     func json(_ text: String) -> BrokerResponse { .result(Array(text.utf8)) }
     let done = json(#"{"state":"done","since":5,"done":9}"#)
     #expect(
       plan.merged([done, json(#"{"state":"waiting","since":4}"#), done]) == json(#"{"state":"waiting","since":4}"#))
     #expect(plan.merged([done, json(#"{"state":"done","since":6,"done":8}"#)]) == done)
     #expect(plan.merged([done, json(#"{"state":"none"}"#)]) == json(#"{"state":"none"}"#))
+    for state in ["waiting", "deleting"] {
+      let home = json("{\"state\":\"\(state)\",\"since\":5}")
+      #expect(plan.merged([home, json(#"{"state":"none"}"#), done]) == json(#"{"state":"waiting","since":5}"#))
+    }
   }
 
   @Test("An export goes from partition to partition, by its cursors; what is kept is added up")

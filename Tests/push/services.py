@@ -3,7 +3,7 @@
 Each request is checked whole: tokens with their signatures and times, headers, sizes, and what is in the payload. A
 request that breaks a rule is answered with the error that the service documents, and noted with the rule. A request
 whose device has an answer in the configuration gets that answer, once it was found to be right. One that is right is
-noted with a number for the process that has sent it (`life`).
+noted with a number for the process that has sent it (`life`), each with the time in milliseconds (`at`).
 
 Arguments: a file with the configuration in JSON, and the file in which each request is noted as a line of JSON. The
 port is the first line of standard output.
@@ -58,6 +58,7 @@ class State:
         self.orders = {}  # Each token of a sender, and how many were known before it.
 
     def note(self, line):
+        line["at"] = int(time.monotonic() * 1000)
         with self.lock:
             self.log.write(json.dumps(line) + "\n")
             self.log.flush()

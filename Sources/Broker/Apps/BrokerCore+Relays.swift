@@ -3,9 +3,10 @@ import DequeModule
 import Log
 import Wire
 
-/// What apps have sent from other partitions (``AppEffect/relay(_:)``), taken in strictly in the order in which it
-/// came: the next one is decided about when the decision about the one before was given to the log. None of them waits
-/// for the disk, since decisions fail with those before them.
+/// What apps have sent from other partitions (``AppEffect/relay(_:)``), and what these say of deletions
+/// (``DeletionRelay``). It is taken in strictly in the order in which it came: the next one is decided about when the
+/// decision about the one before was given to the log. None of them waits for the disk, since decisions fail with those
+/// before them.
 ///
 /// States of a relay:
 /// - waiting. Can transition to: deciding.
@@ -96,6 +97,10 @@ extension BrokerCore {
   /// - Throws: why it cannot be taken in, ``ClientError/waits`` included. Nothing has changed then.
   private func decide(about relay: OutboxMessage, in turn: inout Turn) throws(ClientError) -> Bool {
     try postings.check(relay.id)
+    if relay.app == DeletionRelay.sender {
+      try takeInDeletion(relay, in: &turn)
+      return true
+    }
     guard let app = relay.app, let host = hosts[app] else {
       throw .notAvailable.saying("the app \(relay.app ?? "") is switched off on this broker")
     }

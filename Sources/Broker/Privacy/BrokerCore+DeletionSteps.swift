@@ -72,7 +72,11 @@ extension BrokerCore {
       return awaitForgetting(deletions, order: id, told: told, isConfirmed: isConfirmed, in: &turn)
     case .elsewhere:
       if deletions.awaited > 0 { return false }
-      deletions.phase = .readmitting
+      deletions.phase = .parting
+    case .parting:
+      if deletions.writing > 0 { return false }
+      try part(deletions, in: &turn)
+    case .parted: return awaitBarriers(deletions)
     case .readmitting:
       // A step begins when the one before is on the disk: what is not is found again.
       if deletions.writing > 0 { return false }

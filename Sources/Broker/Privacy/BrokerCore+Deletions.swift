@@ -34,8 +34,18 @@ extension BrokerCore {
       throw .tooManyRequests.saying(
         "\(UserDeletions.mostJobs) deletions wait, as many as may; ask again when some of them are done")
     }
+    let job = UserDeletions.Job(
+      user: deletion.user, channels: deletion.channels.map(\.string), isBanned: deletion.isBanned,
+      bannedUntil: deletion.bannedUntil, since: turn.time.wall)
+    try add(job, deletions, for: requester, in: &turn)
+  }
+
+  /// Writes a job down. Where home takes one in, the jobs of the other partitions go to them with it.
+  func add(
+    _ given: UserDeletions.Job, _ deletions: UserDeletions, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
     guard let first = deletions.state.sequencer.peek() else { throw .draining }
-    var offset = first
+    var (job, offset) = (given, first)
     if deletions.pepper == nil {
       var random = SystemRandomNumberGenerator()
       let drawn = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -43,19 +53,21 @@ extension BrokerCore {
       deletions.pepper = drawn
       offset += 1
     }
-    var job = UserDeletions.Job(
-      user: deletion.user, channels: deletion.channels.map(\.string), isBanned: deletion.isBanned,
-      bannedUntil: deletion.bannedUntil, since: turn.time.wall)
     job.key = "job:\(offset)"
-    let entry = deletionEntry(job.key, UserDeletions.encode(job), at: offset, turn.time)
-    try write(entry, .requested(job, requester), deletions, in: &turn)
+    let relays = share(&job, number: offset)
+    let entry = deletionEntry(
+      job.key, UserDeletions.encode(job), at: offset, turn.time, for: requester.isOutbox ? requester : .broker)
+    try write(entry, .requested(job, requester, relays: relays.count), deletions, relaying: relays, in: &turn)
   }
 
   private func write(
-    _ entry: LogEntry, _ pending: PendingDeletion, _ deletions: UserDeletions, in turn: inout Turn
+    _ entry: LogEntry, _ pending: PendingDeletion, _ deletions: UserDeletions, relaying relays: [LogRelay] = [],
+    in turn: inout Turn
   ) throws(ClientError) {
     deletions.writing += 1
-    do throws(ClientError) { try append(entry, on: deletions.state, for: .deletion(pending), in: &turn) } catch {
+    do throws(ClientError) {
+      try append([entry], on: [deletions.state], for: .deletion(pending), relaying: relays, in: &turn)
+    } catch {
       deletions.writing -= 1
       throw error
     }
@@ -96,27 +108,41 @@ extension BrokerCore {
 
   // MARK: Entries of their own
 
-  func deletionEntry(_ key: String, _ data: [UInt8]?, at offset: UInt64, _ time: BrokerTime) -> LogEntry {
+  /// - Parameter requester: a relay, whose row goes with the entry, or the broker itself.
+  func deletionEntry(
+    _ key: String, _ data: [UInt8]?, at offset: UInt64, _ time: BrokerTime, for requester: Requester = .broker
+  ) -> LogEntry {
     guard let state = deletions?.state else { preconditionFailure("only deletions write their entries") }
     let change = KeyChange(key: key, removed: data == nil)
     let publication = Publication(offset: offset, time: time.wall, data: data ?? Self.noData, change: change)
-    return entry(publication, nil, edit: nil, of: state, for: .broker)
+    var entry = entry(publication, nil, edit: nil, of: state, for: requester)
+    entry.mayUseReserve = true
+    return entry
   }
 
   /// Writes entries of the deletions' channel as one transaction; nil data removes a key.
   ///
+  /// - Parameters:
+  ///   - barrier: what they are written for, whose row goes with the first of them.
+  ///   - relays: what goes to other partitions with them.
   /// - Throws: why the log refuses them.
   func writeDeletions(
-    _ changes: [(key: String, data: [UInt8]?)], in turn: inout Turn
+    _ changes: [(key: String, data: [UInt8]?)], for barrier: PendingBarrier? = nil, relaying relays: [LogRelay] = [],
+    in turn: inout Turn
   ) throws(ClientError) {
     guard let deletions, !changes.isEmpty else { return }
     guard let first = deletions.state.sequencer.peek() else { throw .draining }
+    let requester = barrier?.requester ?? .broker
     let entries = changes.enumerated().map { index, change in
-      deletionEntry(change.key, change.data, at: first + UInt64(index), turn.time)
+      deletionEntry(
+        change.key, change.data, at: first + UInt64(index), turn.time, for: index == 0 ? requester : .broker)
     }
     let states = Array(repeating: deletions.state, count: entries.count)
+    let pending = barrier.map { PendingDeletion.barrier($0) } ?? .kept(relays: relays.count)
     deletions.writing += entries.count
-    do throws(ClientError) { try append(entries, on: states, for: .deletion(.kept), in: &turn) } catch {
+    do throws(ClientError) {
+      try append(entries, on: states, for: .deletion(pending), relaying: relays, in: &turn)
+    } catch {
       deletions.writing -= entries.count
       throw error
     }
@@ -127,16 +153,23 @@ extension BrokerCore {
     guard let deletions else { return }
     deletions.writing -= 1
     switch (pending, error) {
-    case (.requested(_, let requester), let error?): answer(requester, .failed(error), in: &turn)
-    case (.requested(let job, let requester), nil):
+    case (.requested(_, let requester, _), let error?): answer(requester, .failed(error), in: &turn)
+    case (.requested(let job, let requester, let relays), nil):
+      tally.counters.relaysSent += UInt64(relays)
       deletions.waiting.append(job)
       answer(requester, .result(Self.json(state: .waiting, since: job.since, at: nil)), in: &turn)
     case (.pepper, _?): deletions.pepper = nil  // The next deletion draws another.
     case (.kept, _?): deletions.hasFailedToWrite = true
+    case (.kept(let relays), nil): tally.counters.relaysSent += UInt64(relays)
     case (.readmitted(let some), _?):
       // They are on the disk still, so the next step has to find them.
       for revocation in some { revocations?.table.insert(revocation) }
-    case (.pepper, nil), (.kept, nil), (.readmitted, nil): break
+    case (.barrier(let barrier), _):
+      barrier.left -= 1
+      if barrier.left > 0 { break }
+      if error != nil { deletions.forget(barrierOf: barrier.partition, for: barrier.numbers) }
+      answer(barrier.requester, error.map { .failed($0) } ?? .result([]), in: &turn)
+    case (.pepper, nil), (.readmitted, nil): break
     }
     if deletions.writing == 0 { run(.deletion, in: &turn) }
   }

@@ -28,8 +28,12 @@ import Wire
 /// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
 ///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
 ///   to, because gateways keep pictures).
-/// - elsewhere: other parts of the server forget the users. Can transition to: readmitting, ordering (one could not,
-///   and is asked again a second later).
+/// - elsewhere: other parts of the server forget the users. Can transition to: parting, ordering (one could
+///   not, and is asked again a second later).
+/// - parting: the other partitions are sent a barrier (``DeletionRelay``). Can transition to: parted.
+/// - parted: nothing that names the users goes to other partitions any more, and what comes from them and names one is
+///   dropped. Can transition to: readmitting (the barriers of all of them have come), parting (the log has not taken
+///   the own one).
 /// - readmitting: revocations that name users who are not banned are taken back, some at a time: those users may come
 ///   in again. Can transition to: closing (no more of them is on the disk).
 /// - closing: the jobs are replaced by digests of the users (``DeletionRecords``). Can transition to: scrubbing, and
@@ -60,6 +64,11 @@ final class UserDeletions {
     var since: Int64
     /// The entry's key.
     var key = ""
+    /// By which all partitions know the deletion: the offset of the entry in which home took it in. Nil: one partition
+    /// alone carries it out, because there are no others.
+    var number: UInt64?
+    /// The partitions whose barriers have come (``DeletionRelay``).
+    var barriers: [Int]?
   }
 
   enum Phase {
@@ -81,6 +90,8 @@ final class UserDeletions {
     /// - isConfirmed: at least one of them has carried it out.
     case ordered(UInt64, told: Set<UInt64>, isConfirmed: Bool)
     case elsewhere
+    case parting
+    case parted
     case readmitting
     case closing
     case scrubbing
@@ -174,6 +185,41 @@ final class UserDeletions {
     phase = .ordered(order, told: told, isConfirmed: true)
   }
 
+  /// Notes a partition's barrier for deletions that are not done here.
+  ///
+  /// - Returns: the jobs that did not have it.
+  func note(barrierOf partition: Int, for numbers: Set<UInt64>) -> [Job] {
+    change(numbers) { job in
+      guard job.barriers?.contains(partition) != true else { return false }
+      job.barriers = (job.barriers ?? []) + [partition]
+      return true
+    }
+  }
+
+  /// The log has not taken the barrier: it comes again.
+  func forget(barrierOf partition: Int, for numbers: Set<UInt64>) {
+    _ = change(numbers) { job in
+      job.barriers?.removeAll { $0 == partition }
+      return true
+    }
+  }
+
+  private func change(_ numbers: Set<UInt64>, _ body: (inout Job) -> Bool) -> [Job] {
+    var changed: [Job] = []
+    func look(_ job: inout Job) {
+      guard let number = job.number, numbers.contains(number), body(&job) else { return }
+      changed.append(job)
+    }
+    for index in batch.indices { look(&batch[index]) }
+    for index in waiting.indices { look(&waiting[index]) }
+    return changed
+  }
+
+  /// Whether the barriers of all these partitions have come for the batch.
+  func hasBarriers(of partitions: [Int]) -> Bool {
+    batch.allSatisfy { job in job.number == nil || partitions.allSatisfy { job.barriers?.contains($0) == true } }
+  }
+
   /// Whether nothing of a user may come in now: what came would be missed.
   func bars(_ user: String) -> Bool {
     switch phase {
@@ -223,7 +269,7 @@ final class UserDeletions {
 
   static func encode(_ value: some Encodable) -> [UInt8] { (try? JSONEncoder().encode(value)).map { Array($0) } ?? [] }
 
-  private static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) -> Value? {
+  static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) -> Value? {
     try? JSONDecoder().decode(type, from: Data(data))
   }
 
@@ -239,10 +285,28 @@ final class UserDeletions {
 
 /// An entry of the deletions' channel on its way to the disk.
 enum PendingDeletion {
-  case requested(UserDeletions.Job, Requester)
+  /// - relays: how many go to other partitions with it.
+  case requested(UserDeletions.Job, Requester, relays: Int)
+  /// One of the jobs for which a partition's barrier has come; all of them are in one transaction.
+  case barrier(PendingBarrier)
   case pepper
-  /// A part of what closes or confirms a batch, or forgets old ones.
-  case kept
+  /// A part of what closes or confirms a batch, or forgets old ones; or one entry with relays to other partitions.
+  case kept(relays: Int)
   /// The removal of one of these revocations; all of them are in one transaction.
   case readmitted([Revocation])
+}
+
+/// A partition's barrier on its way to the disk.
+final class PendingBarrier {
+  let requester: Requester
+  let partition: Int
+  /// Of the jobs that did not have it.
+  let numbers: Set<UInt64>
+  /// Entries that the log has not answered for.
+  var left: Int
+
+  init(_ requester: Requester, of partition: Int, _ jobs: [UserDeletions.Job]) {
+    (self.requester, self.partition, left) = (requester, partition, jobs.count)
+    numbers = Set(jobs.compactMap(\.number))
+  }
 }

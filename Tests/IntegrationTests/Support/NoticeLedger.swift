@@ -12,6 +12,8 @@ struct NoticeArrival {
   var offset: Int?
   /// All that was asked, as it came.
   var text = ""
+  /// When it came, in milliseconds.
+  var time = 0
 }
 
 extension NoticeArrival {
@@ -35,7 +37,7 @@ extension NoticeArrival {
     let kind: Kind = !marks["withdraw"].isNull ? .withdrawal : !marks["update"].isNull ? .update : .show
     self.init(
       device: device, life: life, kind: kind, topic: data["topic"].string ?? "",
-      offset: data["offset"].string.flatMap { Int($0) }, text: line)
+      offset: data["offset"].string.flatMap { Int($0) }, text: line, time: noted["at"].int ?? 0)
   }
 }
 
@@ -61,9 +63,14 @@ struct NoticeLedger {
   /// Whether nothing is shown that was told.
   func isWithdrawn(by arrivals: [NoticeArrival]) -> Bool { shown(by: arrivals).isEmpty }
 
+  /// Milliseconds after which a process may tell something again: half of the time for which it waits for an answer, as
+  /// the service may have noted the first request late.
+  private static let patience = 10_000
+
   /// What is wrong with what has come, in the order in which it came.
   ///
-  /// A process tells each thing once, since one send to a person follows the other. Another process may tell once more what
+  /// A process tells each thing once, since one send to a person follows the other, unless the service took so long to
+  /// answer that it was asked again, as on a machine that stands still. Another process may tell once more what
   /// the one before it had under way when it was killed. Which of the two was first is known by their numbers, however
   /// late a request was read.
   func faults(in arrivals: [NoticeArrival]) -> [String] {
@@ -72,6 +79,7 @@ struct NoticeLedger {
       faults += secrets.filter(arrival.text.contains).map { "\(arrival.device) was told \($0)" }
     }
     var last: [String: Int] = [:]
+    var times: [String: Int] = [:]
     var counts: [String: Int] = [:]
     for show in arrivals where show.kind == .show {
       let offset = show.offset.map { " up to \($0)" } ?? ""
@@ -87,8 +95,11 @@ struct NoticeLedger {
         if let offset = show.offset { offset > last[place] ?? 0 } else {
           counts[place, default: 0] <= notices.count { $0.topic == show.topic }
         }
-      if !isNew { faults.append("\(what) again by process \(show.life)") }
-      last[place] = show.offset
+      let since = times[place].map { show.time - $0 } ?? 0
+      if !isNew, since < Self.patience {
+        faults.append("\(what) again by process \(show.life) after \(since) ms")
+      }
+      (last[place], times[place]) = (show.offset, show.time)
     }
     return faults
   }

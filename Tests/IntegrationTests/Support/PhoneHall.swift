@@ -141,6 +141,14 @@ final class PhoneHall: Sendable {
 
   // MARK: Ends
 
+  /// Sends a signal to the broker of a partition.
+  func signal(_ signal: Int32, broker partition: Int) throws {
+    guard let broker = Brokers.identifiers(in: server.errorOutput)[partition] else {
+      throw Failure("there is no broker of partition \(partition)")
+    }
+    _ = Glibc.kill(broker, signal)
+  }
+
   /// SIGKILL of all processes.
   func kill() async {
     let (server, gateway) = processes.withLock { ($0.server, $0.gateway) }
@@ -197,10 +205,17 @@ enum HallPlace: String, CaseIterable, Sendable, CustomTestStringConvertible {
   /// Whether two people and their conversation are in three partitions. A test whose people are all at home would show
   /// little of what partitions tell each other.
   static func areApart(_ one: String, _ other: String, conversation: String) -> Bool {
-    let partitioning = Partitioning(count: count, namespaces: NamespaceTable())
     let people = [one, other].map(partitioning.place(ofUser:))
-    return Set(people + [partitioning.place(ofConversation: conversation)]).count == 3
+    return Set(people + [place(ofConversation: conversation)]).count == 3
   }
+
+  /// The partition in which two people's conversation is decided about.
+  static func place(ofConversation id: String) -> Int { partitioning.place(ofConversation: id) }
+
+  /// The partition in which a person's lists are.
+  static func place(ofUser user: String) -> Int { partitioning.place(ofUser: user) }
+
+  private static var partitioning: Partitioning { Partitioning(count: count, namespaces: NamespaceTable()) }
 
   /// Settings of brokers and gateways in partitions, with a log of their own.
   ///
