@@ -52,18 +52,22 @@ extension BrokerCore {
     return others.map { relay(.job(part($0)), to: $0) }
   }
 
-  /// Sends the barriers of the batch.
-  func part(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
+  /// Sends the barrier of the batch.
+  ///
+  /// - Returns: whether the next step can be done at once.
+  func part(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) -> Bool {
+    if deletions.writing > 0 { return false }
     let jobs = deletions.batch.filter { $0.number != nil }
     guard let first = jobs.first else {
       deletions.phase = .readmitting
-      return
+      return true
     }
     let says = DeletionRelay.barrier(partition: configuration.partition, numbers: jobs.compactMap(\.number))
     let relays = otherPartitions.map { relay(says, to: $0) }
     // A relay needs an entry to go with: this one says nothing new.
     try writeDeletions([(first.key, UserDeletions.encode(first))], relaying: relays, in: &turn)
     deletions.phase = .parted
+    return true
   }
 
   /// - Returns: whether the next step can be done at once.

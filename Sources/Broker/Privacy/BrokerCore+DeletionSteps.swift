@@ -73,9 +73,7 @@ extension BrokerCore {
     case .elsewhere:
       if deletions.awaited > 0 { return false }
       deletions.phase = .parting
-    case .parting:
-      if deletions.writing > 0 { return false }
-      try part(deletions, in: &turn)
+    case .parting: return try part(deletions, in: &turn)
     case .parted: return awaitBarriers(deletions)
     case .readmitting:
       // A step begins when the one before is on the disk: what is not is found again.

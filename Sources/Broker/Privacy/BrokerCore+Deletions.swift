@@ -58,6 +58,7 @@ extension BrokerCore {
     let entry = deletionEntry(
       job.key, UserDeletions.encode(job), at: offset, turn.time, for: requester.isOutbox ? requester : .broker)
     try write(entry, .requested(job, requester, relays: relays.count), deletions, relaying: relays, in: &turn)
+    deletions.arrives(job)
   }
 
   private func write(
@@ -153,10 +154,12 @@ extension BrokerCore {
     guard let deletions else { return }
     deletions.writing -= 1
     switch (pending, error) {
-    case (.requested(_, let requester, _), let error?): answer(requester, .failed(error), in: &turn)
+    case (.requested(let job, let requester, _), let error?):
+      deletions.arrived(job, isKept: false)
+      answer(requester, .failed(error), in: &turn)
     case (.requested(let job, let requester, let relays), nil):
       tally.counters.relaysSent += UInt64(relays)
-      deletions.waiting.append(job)
+      deletions.arrived(job, isKept: true)
       answer(requester, .result(Self.json(state: .waiting, since: job.since, at: nil)), in: &turn)
     case (.pepper, _?): deletions.pepper = nil  // The next deletion draws another.
     case (.kept, _?): deletions.hasFailedToWrite = true

@@ -106,6 +106,8 @@ final class UserDeletions {
 
   private(set) var state: BrokerChannel
   private(set) var isLoaded = false
+  /// Jobs that are on their way to the disk. What comes behind one may be about it already.
+  private var arriving: [Job] = []
   /// Jobs that wait, oldest first.
   var waiting: [Job] = []
   var batch: [Job] = []
@@ -153,7 +155,7 @@ final class UserDeletions {
   /// - Returns: false where an entry is of another version.
   func loaded(_ opened: OpenedChannel) -> Bool {
     state = Self.state(state.store, opened)
-    (waiting, batch, phase) = ([], [], .resting)
+    (arriving, waiting, batch, phase) = ([], [], [], .resting)
     var records: [String: DeletionRecords.Record] = [:]
     var floor: DeletionMark?
     (rows, orphans, underWay, awaited, writing, isParked) = ([], [], 0, 0, 0, false)
@@ -185,6 +187,18 @@ final class UserDeletions {
     phase = .ordered(order, told: told, isConfirmed: true)
   }
 
+  /// A job was given to the log.
+  func arrives(_ job: Job) { arriving.append(job) }
+
+  /// The log has answered for a job.
+  ///
+  /// - Parameter isKept: it waits now.
+  func arrived(_ job: Job, isKept: Bool) {
+    guard let index = arriving.firstIndex(where: { $0.key == job.key }) else { return }
+    let job = arriving.remove(at: index)
+    if isKept { waiting.append(job) }
+  }
+
   /// Notes a partition's barrier for deletions that are not done here.
   ///
   /// - Returns: the jobs that did not have it.
@@ -212,6 +226,7 @@ final class UserDeletions {
     }
     for index in batch.indices { look(&batch[index]) }
     for index in waiting.indices { look(&waiting[index]) }
+    for index in arriving.indices { look(&arriving[index]) }
     return changed
   }
 
