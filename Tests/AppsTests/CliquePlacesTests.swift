@@ -266,6 +266,23 @@ struct CliquePlacesTests {
     for scene in scenes { #expect(naming(bob, scene) == []) }
   }
 
+  @Test("what shows a message of somebody who is forgotten names them, also where the conversation does not any more")
+  func forgottenAuthor() throws {
+    _ = try pair.befriend(ann, bob)
+    try talk(bob)
+    try deliver()
+    #expect(try mine.field("from", ann, id) == bob)
+    for scene in scenes { scene.forgotten[bob] = .max }
+    try forget(bob, mine)
+    mine.forgotten[bob] = .max
+    #expect(try mine.entry(ann, "list", id) == nil)
+    // The messages are emptied after the records.
+    try forget(bob, pair)
+    try deliver()
+    #expect(try mine.entry(ann, "list", id) == nil)
+    #expect(naming(bob, mine) == [])
+  }
+
   @Test("whoever is known in one partition is known in all")
   func known() throws {
     let rule = { (rules: inout CliqueRules) in rules.knownUsersOnly = true }

@@ -57,8 +57,13 @@ extension BrokerCore {
     let relays = share(&job, number: offset)
     let entry = deletionEntry(
       job.key, UserDeletions.encode(job), at: offset, turn.time, for: requester.isOutbox ? requester : .broker)
-    try write(entry, .requested(job, requester, relays: relays.count), deletions, relaying: relays, in: &turn)
     deletions.arrives(job)
+    do throws(ClientError) {
+      try write(entry, .requested(job, requester, relays: relays.count), deletions, relaying: relays, in: &turn)
+    } catch {
+      deletions.arrived(job, isKept: false)
+      throw error
+    }
   }
 
   private func write(

@@ -42,7 +42,8 @@ extension Clique {
     let entry = try entry(id, of: channel, view)
     var effects: [AppEffect] = []
     if let place {
-      effects.append(try shows(.list, user, id, entry, naming: try named(in: id, besides: user, view), to: place, view))
+      let names = try named(in: id, entry, besides: user, view)
+      effects.append(try shows(.list, user, id, entry, naming: names, to: place, view))
     }
     guard rules.notifies else { return effects }
     var totals = Totals()
@@ -52,14 +53,19 @@ extension Clique {
     return effects + (try tellHome(unread, of: id, user, isAwaited, view))
   }
 
-  /// Everybody whom an entry of the list may name: the other of two, the members of a group.
-  private func named(in id: String, besides user: String, _ view: any AppView) throws(ClientError) -> [String] {
-    let everybody: [String]
+  /// Everybody whom an entry of the list may name: the other of two, the members of a group; and whose message it shows,
+  /// who may be nobody of these any more.
+  private func named(
+    in id: String, _ entry: AppEntry?, besides user: String, _ view: any AppView
+  ) throws(ClientError) -> [String] {
+    var everybody: [String]
     if Self.isGroup(id) {
       everybody = try view.record(Group.self, Key.group(id))?.members.map(\.user) ?? []
     } else {
       everybody = try view.record(Pair.self, Key.pair(id)).map { [$0.a, $0.b] } ?? []
     }
+    let fields = entry.flatMap { try? CommandFields($0.data) }
+    if let author = try? fields?.string("from"), !everybody.containsBytes(of: author) { everybody.append(author) }
     return everybody.filter { !$0.isEmpty && !$0.hasSameBytes(as: user) }
   }
 

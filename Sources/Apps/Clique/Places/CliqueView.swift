@@ -3,7 +3,7 @@
 struct CliqueView: AppRecord {
   var user: String
   var entry: CliqueRelay.Entry
-  /// Everybody else whom it names; the other of two alone.
+  /// Everybody else whom it names: of two people the other, and whose message it shows where that one was forgotten.
   var names: [String]
 
   var due: Int64? { nil }
