@@ -92,11 +92,11 @@ enum PartitionRules {
           "is true, but \(settings.keys.$masterFile) is not set, and the brokers of all partitions need the same keys; "
             + "write the path of the master key's file there")
       }
-      if let partitioned = sharing.first, log.postgres.outboxInterval == .zero {
+      if log.engine == .postgres, log.postgres.outboxInterval == .zero {
         report(
           log.postgres.$outboxInterval.place,
-          "is 0s, but \(partitioned) is true, and what partitions tell each other comes by the outbox; write 2ms, or "
-            + "another time")
+          "is 0s, but \(partitions) is \(partitions.wrappedValue), and what partitions tell each other comes by the "
+            + "outbox; write 2ms, or another time")
       }
       let last = settings.cluster.partitions
       if admin.enabled, PartitionEndpoint.port(admin.port, plus: last) == nil {

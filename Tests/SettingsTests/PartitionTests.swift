@@ -107,6 +107,14 @@ struct PartitionTests {
     #expect(try settings(4, #", "admin": {"port": 65532, "enabled": false}"#).brokerOfPartition(3).admin.port == 65532)
   }
 
+  @Test("Partitions tell each other by the outbox, so their brokers look into it")
+  func outbox() throws {
+    let unheard = refusal(try settings(2, engine: Self.silent))
+    #expect(unheard.contains("log.postgres.outbox_interval: is 0s, but cluster.partitions is 2"), "\(unheard)")
+    #expect(refusal(try settings(2)).isEmpty)
+    #expect(try load("{\(Self.silent)}").log.postgres.outboxInterval == .zero, "one broker need not")
+  }
+
   @Test(
     "An app is shared among two partitions or more, whose brokers have one master key; gateways need none",
     arguments: ["state", "clique"])
@@ -127,8 +135,6 @@ struct PartitionTests {
       "\(alone)")
     let keyless = refusal(try settings(2, shared))
     #expect(keyless.contains("f.json:1: \(app).partitioned: is true, but keys.master_file is not set"), "\(keyless)")
-    let unheard = refusal(try settings(2, shared + keys, engine: Self.silent))
-    #expect(unheard.contains("log.postgres.outbox_interval: is 0s, but \(app).partitioned is true"), "\(unheard)")
     let file = refusal(try settings(2, shared, engine: #""log": {"engine": "sqlite"}"#))
     #expect(file.contains("cluster.partitions: is 2, but log.engine is sqlite"), "\(file)")
     // Without the app there is nothing to share.

@@ -100,7 +100,8 @@ extension Settings {
         _outboxInterval = declare.duration(
           "outbox_interval", .milliseconds(2), in: .zero ... .seconds(60),
           "How often the broker looks for what backends have published in transactions of their own, with the schema's "
-            + "function publish. 0s: never.")
+            + "function publish; with cluster.partitions, for what partitions say to each other. 0s: never, which one "
+            + "broker alone may.")
       }
     }
 

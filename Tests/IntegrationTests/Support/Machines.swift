@@ -40,7 +40,7 @@ final class Machines: Sendable {
         "backbone.heartbeat_interval=200ms", "backbone.brokers=[\(brokers.joined(separator: ","))]",
         "backbone.curve.client_secret_key_file=\(directory.path)/gateway.key",
         // Nobody publishes in transactions, for which each partition would look 500 times a second.
-        "log.postgres.outbox_interval=0s", "clique.enabled=false", "state.enabled=false",
+        "log.postgres.outbox_interval=500ms", "clique.enabled=false", "state.enabled=false",
       ] + more
     try Deployment.configuration(adding: "").write(to: configuration, atomically: true, encoding: .utf8)
     let list = #","backbone":{"curve":{"client_public_keys":["\#(keys.gateway.publicKey.z85)"]}}"#
