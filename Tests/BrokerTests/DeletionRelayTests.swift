@@ -237,6 +237,21 @@ struct DeletionRelayTests {
     #expect(world.unheard == 0 && world.refused == 0)
   }
 
+  @Test("all have the deletions in home's order, after a restart too")
+  func order() {
+    let world = World()
+    for user in ["zoe", "ann"] { _ = world.deletion(of: user) }
+    world.step(2)
+    for partition in [1, 2] {
+      world.kill(partition)
+      let deletions = world.brokers[partition].core.deletions
+      let users = ((deletions?.batch ?? []) + (deletions?.waiting ?? [])).map(\.user)
+      #expect(users == ["zoe", "ann"])
+    }
+    world.finish()
+    for user in ["zoe", "ann"] { #expect(world.statuses(of: user) == ["done", "done", "done"], "\(world.account)") }
+  }
+
   @Test("who was deleted and comes back can be deleted again")
   func again() {
     let world = World()

@@ -28,9 +28,10 @@ import Wire
 /// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
 ///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
 ///   to, because gateways keep pictures).
-/// - elsewhere: other parts of the server forget the users. Can transition to: parting, ordering (one could
-///   not, and is asked again a second later).
-/// - parting: the other partitions are sent a barrier (``DeletionRelay``). Can transition to: parted.
+/// - elsewhere: other parts of the server forget the users. Can transition to: parting, ordering (one could not, and is
+///   asked again a second later).
+/// - parting: the other partitions are sent a barrier (``DeletionRelay``). Can transition to: parted, readmitting (there
+///   are no others).
 /// - parted: nothing that names the users goes to other partitions any more, and what comes from them and names one is
 ///   dropped. Can transition to: readmitting (the barriers of all of them have come), parting (the log has not taken
 ///   the own one).
@@ -108,7 +109,7 @@ final class UserDeletions {
   private(set) var isLoaded = false
   /// Jobs that are on their way to the disk. What comes behind one may be about it already.
   private var arriving: [Job] = []
-  /// Jobs that wait, oldest first.
+  /// Jobs that wait, in the order in which they are carried out.
   var waiting: [Job] = []
   var batch: [Job] = []
   var phase = Phase.resting
@@ -176,7 +177,8 @@ final class UserDeletions {
       }
     }
     done = DeletionRecords(records, floor: floor)
-    waiting.sort { ($0.since, $0.user) < ($1.since, $1.user) }
+    // Home's order, which is that of all partitions (``DeletionRelay``), whatever the clocks say.
+    waiting.sort { ($0.number ?? 0, $0.since, $0.user) < ($1.number ?? 0, $1.since, $1.user) }
     isLoaded = true
     return true
   }
