@@ -243,8 +243,10 @@ struct FireLedgerTests {
     let gone = Self.notices.faults(in: [Self.show("two", 6)] + end)
     #expect(gone == ["two was told of t up to 6, and is not registered"])
     var secret = Self.notices
-    secret.secrets = ["ann"]
-    #expect(secret.faults(in: end) == ["one was told ann"])
+    secret.secrets = [("ann", "t")]
+    #expect(secret.faults(in: end) == ["one was told ann with t"])
+    secret.secrets = [("ann", "u")]
+    #expect(secret.faults(in: end) == [], "of something else it may be told")
     #expect(NoticeLedger(devices: ["one"]).faults(in: end).count == 1)
   }
 

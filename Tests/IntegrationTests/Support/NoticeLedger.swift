@@ -54,8 +54,9 @@ struct NoticeLedger {
 
   var devices: [String]
   var notices: [Notice] = []
-  /// What stands in nothing that the devices are told.
-  var secrets: [String] = []
+  /// What stands in nothing that the devices are told of a topic: who has sent something sealed, whom they may be told as
+  /// soon as something is revealed.
+  var secrets: [(text: String, topic: String)] = []
 
   /// Whether each device was told what is due.
   func isTold(by arrivals: [NoticeArrival]) -> Bool { untold(by: arrivals).isEmpty }
@@ -76,7 +77,8 @@ struct NoticeLedger {
   func faults(in arrivals: [NoticeArrival]) -> [String] {
     var faults = untold(by: arrivals) + shown(by: arrivals)
     for arrival in arrivals {
-      faults += secrets.filter(arrival.text.contains).map { "\(arrival.device) was told \($0)" }
+      let told = secrets.filter { [$0.topic, ""].contains(arrival.topic) && arrival.text.contains($0.text) }
+      faults += told.map { "\(arrival.device) was told \($0.text) with \($0.topic)" }
     }
     var last: [String: Int] = [:]
     var times: [String: Int] = [:]

@@ -55,7 +55,7 @@ final class NotifiedExchange {
     switch scene {
     case .answered, .unanswered:
       reader.expect("state.sealed")
-      reader.keepSecret(author.user)
+      reader.keepSecret(author.user, with: "state.sealed")
       await reader.hear(before: sent.until)
       if scene == .answered { return try await answer(author, by: reader) }
     case .delivered:

@@ -67,7 +67,7 @@ final class NotifiedPerson {
     open.notices.append(.init(topic: topic, offset: offset, isDue: false))
   }
 
-  func keepSecret(_ text: String) { open.secrets.append(text) }
+  func keepSecret(_ text: String, with topic: String) { open.secrets.append((text, topic)) }
 
   /// Waits until each device was told what is due, or a time has passed after which it need not be told.
   func hear(before time: Int = .max) async {
