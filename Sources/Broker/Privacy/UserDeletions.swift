@@ -300,8 +300,9 @@ final class UserDeletions {
   }
 }
 
-/// An entry of the deletions' channel on its way to the disk.
-enum PendingDeletion {
+/// An entry of the deletions' channel on its way to the disk. Indirect, because every publication on its way has room for
+/// one (``PendingAppend/Owner``), and would be as large.
+indirect enum PendingDeletion {
   /// - relays: how many go to other partitions with it.
   case requested(UserDeletions.Job, Requester, relays: Int)
   /// One of the jobs for which a partition's barrier has come; all of them are in one transaction.
