@@ -152,7 +152,7 @@ let package = Package(
       swiftSettings: library),
     // Which offsets of a channel reached whom: intervals in a file of their own, and what follows from them, pure.
     .target(
-      name: "Coverage", dependencies: ["Cryptography", "SQLite", "Wire", logging],
+      name: "Coverage", dependencies: ["CLinuxIO", "Cryptography", "SQLite", "Wire", logging],
       // As Auth, for Foundation's Thread beside Glibc.
       swiftSettings: common + [.strictMemorySafety()]),
     // The rules of the two apps, pure.

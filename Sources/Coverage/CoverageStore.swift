@@ -1,3 +1,4 @@
+import CLinuxIO
 import Dispatch
 import Foundation
 public import Logging
@@ -75,6 +76,9 @@ public final class CoverageStore: Sendable {
     /// Whether records wait for more of their kind, and nothing else waits.
     var gathers: Bool { !isClosed && questions.isEmpty && missed == nil && !records.isEmpty }
 
+    /// Whether somebody waits for the thread, or so much that it may not rest.
+    var isUrgent: Bool { isClosed || !questions.isEmpty || missed != nil || records.count > CoverageStore.mostAtRest }
+
     /// Takes everything that waits.
     mutating func take() -> Waiting {
       let taken = self
@@ -83,6 +87,11 @@ public final class CoverageStore: Sendable {
     }
   }
 
+  /// Records that are written together: some tenths of a millisecond's work.
+  private static let piece = 128
+  private static let restMicroseconds: UInt32 = 4000
+  /// With more that waits, the thread does not rest between the pieces.
+  private static let mostAtRest = 16_384
   /// Milliseconds until a deletion that the disk refused is tried again.
   private static let forgetAgain: Int64 = 1000
   /// Questions that may wait; more are answered as if nothing were known.
@@ -102,10 +111,10 @@ public final class CoverageStore: Sendable {
     self.logger = logger
     let opened = CoverageThread(try CoverageFile(folder: folder, now: options.now()))
     let thread = Thread { [self] in
+      Thread.current.name = "fanfare-why"
       work(opened.file)
       ended.signal()
     }
-    thread.name = "fanfare-coverage"
     thread.start()
   }
 
@@ -191,6 +200,9 @@ public final class CoverageStore: Sendable {
   // MARK: The thread
 
   private func work(_ file: CoverageFile) {
+    // A low share of the processor: publications go first. The interval of each of thousands who come at once is written
+    // while they are let in.
+    linuxio_step_back(10)
     var nextSweep = options.now()
     var isClosed = false
     // Deletions that the disk refused.
@@ -248,8 +260,15 @@ public final class CoverageStore: Sendable {
     if catchingUp.pass.isDone { catchingUp.then(true) }
   }
 
+  /// Writes records in pieces, with rests between them: where a core is busy with clients, they are served in between.
   private func write(_ records: [CoverageRecord], to file: CoverageFile) {
-    if records.isEmpty { return }
+    for start in stride(from: 0, to: records.count, by: Self.piece) {
+      if start > 0, !waiting.withLock({ $0.isUrgent }) { usleep(Self.restMicroseconds) }
+      write(piece: Array(records[start..<min(start + Self.piece, records.count)]), to: file)
+    }
+  }
+
+  private func write(piece records: [CoverageRecord], to file: CoverageFile) {
     do {
       try file.write(records, at: options.now())
     } catch {

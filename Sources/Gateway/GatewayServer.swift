@@ -225,6 +225,9 @@ public final class GatewayServer: Sendable {
     let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
       try await mailbox.eventLoop.submit { [coverage = configuration.coverage, polls] in
+        // Where an event loop shares a core with other threads of ours or the kernel's, clients would wait for a whole turn of
+        // theirs, which is milliseconds.
+        _ = linuxio_take_short_turns()
         shard.value.inbox = mailbox
         shard.value.polls = polls
         shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)

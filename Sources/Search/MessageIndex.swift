@@ -53,10 +53,10 @@ public final class MessageIndex: Sendable {
     let worker = try IndexWorker(folder: folder, log: log, options: options, logger: logger, queue: queue)
     let ended = ended
     let thread = Thread {
+      Thread.current.name = "fanfare-search"
       worker.work()
       ended.signal()
     }
-    thread.name = "fanfare-search"
     thread.start()
   }
 

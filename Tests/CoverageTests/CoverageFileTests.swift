@@ -176,6 +176,22 @@ struct CoverageFileTests {
     #expect(late.rows.isEmpty && late.keptSince == .max)
   }
 
+  @Test("what is written in pieces is whole, and a question does not wait for the rests between them")
+  func pieces() async throws {
+    let folder = try TemporaryFolder()
+    var options = CoverageStore.Options(keepMilliseconds: 86_400_000, maximumBytes: 1 << 24)
+    options.gatherMilliseconds = 0
+    let store = try CoverageStore(folder: folder.path, options: options, logger: Logger(label: "test"))
+    // More than one answer holds of one user: each has some.
+    for number in 0..<3000 as Range<UInt64> { store.sink.record(began(number, user: "u\(number % 50)")) }
+    for user in 0..<50 {
+      let query = CoverageQuery(user: "u\(user)", channel: Self.channel, position: Self.query.position)
+      let found = await withCheckedContinuation { done in store.sink.find(query) { done.resume(returning: $0) } }
+      #expect(found.rows.count == 60 && found.lostRecords == 0)
+    }
+    store.close()
+  }
+
   @Test("where the disk is behind, records are dropped and counted")
   func bounded() async throws {
     let folder = try TemporaryFolder()

@@ -5,3 +5,7 @@
 /// long ones gives up the core. Its share of the processor stays what it was. 0, or -errno where the kernel does not
 /// know of it (before Linux 6.12 it is accepted and changes nothing).
 int linuxio_take_short_turns(void);
+
+/// Leaves more of the processor to other threads than the calling one takes, where both want it: `by` is what is added to
+/// its niceness. A low share, and never none.
+void linuxio_step_back(int by);

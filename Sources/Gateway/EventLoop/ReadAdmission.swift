@@ -12,6 +12,9 @@ import Wire
 /// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the
 ///   few large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
 ///
+/// - **By look at the sockets**: few reads go before the event loop has looked at its other sockets, where anybody is
+///   served who could wait (``mostBetweenLooks``). Each costs as much as some hundred deliveries.
+///
 /// A read is first tried as a small one (``AnswerLimit/isTry``). Only where the broker says that the answer is larger
 /// it is asked again among the large ones.
 struct ReadAdmission {
@@ -104,6 +107,10 @@ struct ReadAdmission {
   }
 
   let limits: Limits
+  /// How many reads go between two looks of the event loop at its sockets.
+  var mostBetweenLooks = Int.max
+  /// How many went since the last look.
+  private var sinceLook = 0
   private var queues: [UInt64: Queue] = [:]
   private var small = Line()
   private var large = Line()
@@ -217,9 +224,16 @@ struct ReadAdmission {
   /// The next request that is to go to the broker, which counts as under way from here on; nil: all that are left wait.
   /// Call it until it says nil.
   mutating func next() -> (connection: UInt64, ask: Ask)? {
-    guard waitingCount > 0 else { return nil }
-    return next(in: \.small) ?? next(in: \.large)
+    guard waitingCount > 0, !awaitsLook, let next = next(in: \.small) ?? next(in: \.large) else { return nil }
+    if next.ask.cost > 0 { sinceLook += 1 }
+    return next
   }
+
+  /// Whether the reads that wait do so until the event loop has looked at its sockets: call ``looked()`` then.
+  var awaitsLook: Bool { waitingCount > 0 && sinceLook >= mostBetweenLooks }
+
+  /// The event loop has looked at its sockets: ``next()`` may have some more.
+  mutating func looked() { sinceLook = 0 }
 
   private mutating func next(in line: WritableKeyPath<Self, Line>) -> (connection: UInt64, ask: Ask)? {
     while let (connection, ticket) = self[keyPath: line].first {

@@ -4,8 +4,10 @@ import Wire
 extension Shard {
   /// Those who sign in, and those who leave, between two looks of the event loop at its sockets: each costs as much as some
   /// deliveries.
-  private static let (mostEntering, mostLeaving) = (4, 8)
+  private static let (mostEntering, mostLeaving) = (2, 8)
   private static let mostEnteringAtRest = 64
+  /// Reads between two looks: what those who were let in have missed, for one.
+  private static let mostReading = 4
   /// Milliseconds without a publication or a call of an app until the event loop is ``isAtRest``.
   static let rest: Int64 = 250
 
@@ -22,20 +24,27 @@ extension Shard {
   func passed() {
     runSlice()
     exit.passed()
-    setEntrance()
+    setPace()
     entrance.passed()
+    reads.looked()
+    askNext()
+    requestsComplete()
   }
 
   /// Whoever is let in subscribes, and gets what was missed.
   func admit(_ goOn: @escaping () -> Void) {
-    setEntrance()
+    setPace()
     entrance.enter(goOn)
   }
 
   /// Whoever leaves has subscriptions to give up, at the broker too.
   func leaves(_ driver: SessionDriver) { exit.enter { driver.leave() } }
 
-  private func setEntrance() {
-    if entrance.isPaced { entrance.most = isAtRest ? Self.mostEnteringAtRest : Self.mostEntering }
+  /// How many may come in and read until the event loop looks at its sockets next.
+  func setPace() {
+    guard entrance.isPaced else { return }
+    let isAtRest = isAtRest
+    entrance.most = isAtRest ? Self.mostEnteringAtRest : Self.mostEntering
+    reads.mostBetweenLooks = isAtRest ? .max : Self.mostReading
   }
 }

@@ -30,7 +30,7 @@ final class Shard: SessionHost {
   var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
   /// Reads that may be answered with much, and so wait until there is room for the answer.
-  private(set) var reads: ReadAdmission
+  var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
   private let signInRefusals = SignInRefusals()
@@ -183,6 +183,7 @@ final class Shard: SessionHost {
     if most == nil, !reads.isWaiting(driver.id) || request.neverWaits {
       return post(request, tag: tag, terms: terms, from: driver)
     }
+    if most != nil { setPace() }
     var ask = ReadAdmission.Ask(
       request: request, tag: tag, terms: terms, cost: most ?? 0, askedAt: time.monotonic)
     if let most, request.answerLimit != nil {
@@ -202,7 +203,7 @@ final class Shard: SessionHost {
   }
 
   /// Sends the reads for which there is room to the broker.
-  private func askNext() {
+  func askNext() {
     while let (connection, ask) = reads.next() {
       guard let driver = sessions[connection], driver.phase != .closed else {
         reads.answered(ask.tag, of: connection, isBehind: false)
@@ -212,6 +213,7 @@ final class Shard: SessionHost {
       post(ask.request, tag: ask.tag, terms: ask.terms, from: driver)
       if !reads.isWaiting(connection) { driver.holdInput(heldDrivers[connection] != nil) }
     }
+    if reads.awaitsLook { fanOut.requestTurn() }
   }
 
   /// Answers reads that have waited here longer than `requestTimeout` with an error. They are looked for when answers

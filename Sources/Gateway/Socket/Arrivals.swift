@@ -20,7 +20,7 @@ final class Arrivals: Sendable {
   typealias Open = @Sendable (Int32, ConnectionSlot) -> Void
 
   /// Sockets that an event loop takes over before it looks at the others: meanwhile, those who are in wait.
-  static let perPass = 2
+  static let perPass = 1
   /// The same where nobody is served who could wait: then all are there sooner.
   static let perPassAtRest = 32
 

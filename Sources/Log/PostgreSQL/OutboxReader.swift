@@ -50,11 +50,11 @@ final class OutboxReader: @unchecked Sendable {
 
   func start() {
     let thread = Thread { [self] in
+      Thread.current.name = "fanfare-outbox"
       work()
       connection?.close()
       ended.signal()
     }
-    thread.name = "fanfare-outbox"
     thread.start()
   }
 

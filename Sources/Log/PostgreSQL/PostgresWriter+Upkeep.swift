@@ -143,6 +143,7 @@ extension PostgresWriter {
   private func vacuum() {
     let (database, inbox) = (session.database, inbox)
     let thread = Thread {
+      Thread.current.name = "fanfare-vacuum"
       var error: LogError?
       do throws(PostgresError) {
         let connection = try database.connect()
@@ -152,7 +153,6 @@ extension PostgresWriter {
       }
       inbox.post([.erased(.scrub, error)], freeing: 0)
     }
-    thread.name = "fanfare-vacuum"
     thread.start()
   }
 }

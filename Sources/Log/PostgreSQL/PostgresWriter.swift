@@ -86,10 +86,10 @@ final class PostgresWriter: @unchecked Sendable {
 
   func start() {
     let thread = Thread { [self] in
+      Thread.current.name = "fanfare-log"
       work()
       ended.signal()
     }
-    thread.name = "fanfare-log"
     thread.start()
   }
 

@@ -79,10 +79,10 @@ final class LogWriter: @unchecked Sendable {
   func start() {
     hasThread = true
     let thread = Thread { [self] in
+      Thread.current.name = "fanfare-log"
       work()
       ended.signal()
     }
-    thread.name = "fanfare-log"
     thread.start()
   }
 

@@ -32,10 +32,10 @@ final class ReaderThreads: Sendable {
     if isStepped { return }
     for (index, reader) in readers.enumerated() {
       let thread = Thread { [self] in
+        Thread.current.name = "fanfare-read-\(index)"
         work(reader)
         ended.signal()
       }
-      thread.name = "fanfare-read-\(index)"
       thread.start()
     }
   }

@@ -86,6 +86,33 @@ final class ReadAdmissionTests {
     #expect(goes() == [[5, 1]])
   }
 
+  @Test("few go between two looks of the event loop at its sockets, however many there is room for")
+  func looks() {
+    reads.mostBetweenLooks = 2
+    ask(1, 1...3, cost: 1)
+    ask(2, 1...2, cost: 1)
+    #expect(goes() == [[1, 1], [2, 1]])
+    #expect(reads.awaitsLook)
+    // Room that an answer gives is none for this look.
+    reads.answered(1, of: 1, isBehind: false)
+    #expect(goes().isEmpty)
+    reads.looked()
+    #expect(goes() == [[1, 2], [2, 2]])
+    reads.looked()
+    #expect(goes() == [[1, 3]])
+    #expect(!reads.awaitsLook)
+    reads.looked()
+    // What costs nothing counts for nothing, and waits all the same while something of its connection does.
+    ask(3, 1...1, cost: 1)
+    ask(3, 2...3, cost: 0)
+    ask(3, 4...5, cost: 1)
+    #expect(goes() == [[3, 1], [3, 2], [3, 3], [3, 4]])
+    #expect(reads.awaitsLook)
+    reads.mostBetweenLooks = .max
+    #expect(!reads.awaitsLook)
+    #expect(goes() == [[3, 5]])
+  }
+
   @Test("one that is larger than all budgets goes alone")
   func alone() {
     ask(1, 1...1, cost: 16 << 20)
