@@ -7,6 +7,7 @@ import Testing
 struct ThreadsTests {
   private struct SeenThread: Equatable {
     var name: String
+    /// Above that of the process, which may have been started with one of its own.
     var niceness: Int
   }
 
@@ -14,15 +15,18 @@ struct ThreadsTests {
   private static func threads(of process: Int32) -> [SeenThread] {
     let folder = "/proc/\(process)/task"
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return tasks.compactMap { task -> SeenThread? in
-      guard let line = try? String(contentsOfFile: "\(folder)/\(task)/stat", encoding: .utf8),
-        let begin = line.firstIndex(of: "("), let end = line.lastIndex(of: ")")
-      else { return nil }
-      // The state comes first behind the name, and the niceness is the seventeenth value from there.
-      let values = line[line.index(after: end)...].split(separator: " ")
-      guard values.count > 16, let niceness = Int(values[16]) else { return nil }
-      return SeenThread(name: String(line[line.index(after: begin)..<end]), niceness: niceness)
-    }
+    guard let own = thread("\(folder)/\(process)")?.niceness else { return [] }
+    return tasks.compactMap { thread("\(folder)/\($0)") }.map { SeenThread(name: $0.name, niceness: $0.niceness - own) }
+  }
+
+  private static func thread(_ folder: String) -> SeenThread? {
+    guard let line = try? String(contentsOfFile: "\(folder)/stat", encoding: .utf8),
+      let begin = line.firstIndex(of: "("), let end = line.lastIndex(of: ")")
+    else { return nil }
+    // The state comes first behind the name, and the niceness is the seventeenth value from there.
+    let values = line[line.index(after: end)...].split(separator: " ")
+    guard values.count > 16, let niceness = Int(values[16]) else { return nil }
+    return SeenThread(name: String(line[line.index(after: begin)..<end]), niceness: niceness)
   }
 
   @Test("each has its name, and what writes and searches beside the clients leaves them the processor")
