@@ -11,7 +11,6 @@ import Wire
 ///   subscribe that stands before it.
 /// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the
 ///   few large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
-///
 /// - **By look at the sockets**: few reads go before the event loop has looked at its other sockets, where anybody is
 ///   served who could wait (``mostBetweenLooks``). Each costs as much as some hundred deliveries.
 ///
