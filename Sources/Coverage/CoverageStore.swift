@@ -262,21 +262,22 @@ public final class CoverageStore: Sendable {
 
   /// Writes records in pieces, with rests between them: where a core is busy with clients, they are served in between.
   private func write(_ records: [CoverageRecord], to file: CoverageFile) {
+    var (refused, reason): (Int, (any Error)?) = (0, nil)
     for start in stride(from: 0, to: records.count, by: Self.piece) {
       if start > 0, !waiting.withLock({ $0.isUrgent }) { usleep(Self.restMicroseconds) }
-      write(piece: Array(records[start..<min(start + Self.piece, records.count)]), to: file)
+      let piece = records[start..<min(start + Self.piece, records.count)]
+      do {
+        try file.write(Array(piece), at: options.now())
+      } catch {
+        waiting.withLock { $0.lost += UInt64(piece.count) }
+        (refused, reason) = (refused + piece.count, error)
+      }
     }
-  }
-
-  private func write(piece records: [CoverageRecord], to file: CoverageFile) {
-    do {
-      try file.write(records, at: options.now())
-    } catch {
-      waiting.withLock { $0.lost += UInt64(records.count) }
-      logger.warning(
-        "intervals of subscriptions could not be written, 'fanfare why' will not know of them: \(error)",
-        metadata: ["file": "\(file.path)", "records": "\(records.count)"])
-    }
+    // Once for all pieces: a full disk must not be written about by each.
+    guard let reason else { return }
+    logger.warning(
+      "intervals of subscriptions could not be written, 'fanfare why' will not know of them: \(reason)",
+      metadata: ["file": "\(file.path)", "records": "\(refused)"])
   }
 
   /// - Returns: false where the disk refused a deletion, which is to be tried again.
