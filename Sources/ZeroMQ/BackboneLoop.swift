@@ -64,6 +64,8 @@ public final class BackboneLoop {
   private var deadline: UInt64?
   /// A round has left something to do.
   private var hasMail = true
+  /// Rounds with work since the beginning.
+  private var busyRounds = 0
   /// Changes of what sockets are watched for, from rounds of other threads: only the loop's thread may tell the poller.
   private var newEvents: [(Poller.Events, Poller.Registration)] = []
 
@@ -129,21 +131,23 @@ public final class BackboneLoop {
   /// Runs rounds on the loop's thread until the loop is told to stop. Throws what ``fail(_:)`` was given, or the
   /// poller's error.
   func run() throws {
-    var rounds = 0
-    while !control.isStopping {
-      // The first round must not sleep: mail may have come before the mailbox was attached.
-      let (hasMail, deadline) = control.turn.withTurn { (self.hasMail, self.deadline) }
-      let isBusy = try hasMail || control.turn.hasNews || poller.countReady() > 0
-      if isBusy || !control.waker.trySleep() {
-        rounds += 1
-        if rounds % Self.roundsPerLook == 0 { _ = try poller.wait(timeoutMilliseconds: 0) }
-      } else {
-        _ = try poller.wait(timeoutMilliseconds: Self.timeoutMilliseconds(until: deadline))
-      }
-      control.waker.beginRound()
-      control.turn.withTurn { round() }
-    }
+    while !control.isStopping { try runRound() }
     if let failure { throw failure }
+  }
+
+  /// Waits on the loop's thread where there is nothing to do, then runs a round.
+  func runRound() throws {
+    // The first round must not sleep: mail may have come before the mailbox was attached.
+    let (hasMail, deadline) = control.turn.withTurn { (self.hasMail, self.deadline) }
+    let isBusy = try hasMail || control.turn.hasNews || poller.countReady() > 0
+    if isBusy || !control.waker.trySleep() {
+      busyRounds += 1
+      if busyRounds % Self.roundsPerLook == 0 { _ = try poller.wait(timeoutMilliseconds: 0) }
+    } else {
+      _ = try poller.wait(timeoutMilliseconds: Self.timeoutMilliseconds(until: deadline))
+    }
+    control.waker.beginRound()
+    control.turn.withTurn { round() }
   }
 
   private func round() {

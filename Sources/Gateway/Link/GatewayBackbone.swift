@@ -413,7 +413,12 @@ final class GatewayBackbone: BackboneParticipant {
     // Timeouts and heartbeats are due by time alone, so the loop's thread looks after them.
     let isDue = loop.isOnThread && now >= nextTick
     for (partition, link) in links.enumerated() {
-      link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
+      if dealers.isEmpty || loop.isOnThread {
+        link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
+      } else if link.owesAcknowledgement(queuedBytes: queued) {
+        // The dealers' sockets are the loop's thread's alone, which may be asking them for news at this moment.
+        loop.wake()
+      }
       if isDue { link.tick(at: milliseconds, queuedBytes: queued, into: &effects) }
       perform(of: partition)
     }

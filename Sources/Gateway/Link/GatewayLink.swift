@@ -398,10 +398,13 @@ public final class GatewayLink {
 
   /// Tells the broker what the event loops have worked off, once it is worth a message.
   public func acknowledge(queuedBytes: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    guard case .open(let open) = state,
-      consumedBytes(queuedBytes) >= open.acknowledgedBytes + open.acknowledgeBytes
-    else { return }
-    sendHeartbeat(queuedBytes, at: now, into: &effects)
+    if owesAcknowledgement(queuedBytes: queuedBytes) { sendHeartbeat(queuedBytes, at: now, into: &effects) }
+  }
+
+  /// Whether so much was worked off that the broker is to hear of it before the next heartbeat.
+  func owesAcknowledgement(queuedBytes: UInt64) -> Bool {
+    guard case .open(let open) = state else { return false }
+    return consumedBytes(queuedBytes) >= open.acknowledgedBytes + open.acknowledgeBytes
   }
 
   func consumedBytes(_ queued: UInt64) -> UInt64 { receivedBytes > queued ? receivedBytes - queued : 0 }

@@ -1,12 +1,13 @@
 import Foundation
 import Logging
+import NIOCore
 import Synchronization
 import TestSupport
 import Testing
 import Wire
-import ZeroMQ
 
 @testable import Gateway
+@testable import ZeroMQ
 
 /// The gateway's part of the backbone thread, with a real pipe to a test that is its broker.
 @Suite("Gateway on its thread", .ownThread)
@@ -97,6 +98,43 @@ struct GatewayLoopTests {
     }
   }
 
+  @Test("What an event loop has worked off the loop's own thread tells the broker, also where a poster has noticed it")
+  func acknowledges() async throws {
+    try await withTemporaryFolder { directory in
+      let endpoint = "ipc://\(directory.path)/b.ipc"
+      let broker = try PipeBroker(at: endpoint)
+      let scene = LoopScene()
+      scene.goesOn.signal()
+      let shard = try ShardScene(members: 0)
+      let held = 1 << 20
+      shard.load.handOver(held)
+      let loop = try HandRunLoop()
+      defer { loop.loop.tearDown() }
+      let uplink = Mailbox<UplinkMessage>(capacity: 1 << 20)
+      let links = scene.links(count: 1, heartbeatInterval: 2000) { $0.acknowledgeBytes = 1 }
+      try loop.build {
+        let eventLoop = shard.egress.loop
+        let mailbox = ShardMailbox(
+          eventLoop: eventLoop, shard: NIOLoopBound(shard.shard, eventLoop: eventLoop), load: shard.load)
+        return try scene.backbone(of: links, at: [endpoint], shards: [mailbox], loop: $0, uplink: uplink)
+      }
+      _ = try broker.receive(.hello)
+      try broker.send(.welcome, LinkWelcome(broker: 1).bytes)
+      try broker.discard("picture")
+      try loop.run { !scene.discarded.isEmpty }
+      #expect(!links[0].owesAcknowledgement(queuedBytes: shard.load.queuedBytes))
+
+      shard.load.taken(held)
+      try #require(links[0].owesAcknowledgement(queuedBytes: shard.load.queuedBytes))
+      // A poster's round, as an event loop runs it. The dealer's socket belongs to the loop's thread.
+      uplink.run()
+      #expect(links[0].owesAcknowledgement(queuedBytes: shard.load.queuedBytes))
+      try loop.run { !links[0].owesAcknowledgement(queuedBytes: shard.load.queuedBytes) }
+      _ = try broker.receive(.gatewayHeartbeat)
+      #expect(scene.failures.isEmpty)
+    }
+  }
+
   @Test(
     "Which pictures are gone is asked when home's link opens, and another one's where State is shared, not Clique",
     arguments: [true, false])
@@ -135,33 +173,46 @@ private final class LoopScene: Sendable {
   /// - Parameter endpoints: of each partition's broker.
   func start(at endpoints: [String], heartbeatInterval: Int64 = 20, sharesState: Bool = false) throws -> BackboneThread
   {
+    try BackboneThread.start(
+      onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
+      build: { [self] loop in
+        let links = links(count: endpoints.count, heartbeatInterval: heartbeatInterval)
+        return [try backbone(of: links, at: endpoints, sharesState: sharesState, loop: loop)]
+      })
+  }
+
+  /// - Parameter count: of partitions.
+  func links(
+    count: Int, heartbeatInterval: Int64, _ change: (inout GatewayLinkConfiguration) -> Void = { _ in }
+  ) -> [GatewayLink] {
+    (0..<count).map { partition in
+      var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
+      configuration.heartbeatInterval = heartbeatInterval
+      configuration.brokerTimeout = 600_000
+      (configuration.partition, configuration.partitions) = (partition, count)
+      change(&configuration)
+      return GatewayLink(configuration: configuration)
+    }
+  }
+
+  func backbone(
+    of links: [GatewayLink], at endpoints: [String], sharesState: Bool = false, shards: [ShardMailbox] = [],
+    loop: BackboneLoop, uplink: Mailbox<UplinkMessage> = Mailbox(capacity: 1 << 20)
+  ) throws -> GatewayBackbone {
     var threads = ChannelOptions()
     (threads.app, threads.sharing) = ("state", sharesState ? .user : .home)
     var chats = ChannelOptions()
     (chats.app, chats.sharing) = ("clique", .conversation)
     let namespaces = NamespaceTable(namespaces: ["state.threads": threads, "clique.chat": chats])
-    return try BackboneThread.start(
-      onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
-      build: { [self] loop in
-        let links = endpoints.indices.map { partition in
-          var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
-          configuration.heartbeatInterval = heartbeatInterval
-          configuration.brokerTimeout = 600_000
-          (configuration.partition, configuration.partitions) = (partition, endpoints.count)
-          return GatewayLink(configuration: configuration)
-        }
-        return [
-          try GatewayBackbone(
-            links: links, partitioning: Partitioning(count: links.count, namespaces: namespaces),
-            pipe: .sockets(endpoints.map { [GatewayEndpoint($0)] }, Context()),
-            rules: SessionRules(SessionConfiguration(), namespaces: namespaces), shards: [],
-            loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(partitions: links.count),
-            discardPictures: { [self] in discard($0) },
-            linkOpened: { [self] in state.withLock { $0.opened += 1 } },
-            linkIs: { [self] isOpen in state.withLock { $0.isLinked = isOpen } },
-            logger: Logger(label: "test"))
-        ]
-      })
+    return try GatewayBackbone(
+      links: links, partitioning: Partitioning(count: links.count, namespaces: namespaces),
+      pipe: .sockets(endpoints.map { [GatewayEndpoint($0)] }, Context()),
+      rules: SessionRules(SessionConfiguration(), namespaces: namespaces), shards: shards,
+      loop: loop, uplink: uplink, revocations: Revocations(partitions: links.count),
+      discardPictures: { [self] in discard($0) },
+      linkOpened: { [self] in state.withLock { $0.opened += 1 } },
+      linkIs: { [self] isOpen in state.withLock { $0.isLinked = isOpen } },
+      logger: Logger(label: "test"))
   }
 
   private func discard(_ pictures: [PictureFate]) {
@@ -172,6 +223,27 @@ private final class LoopScene: Sendable {
     guard isFirst else { return }
     isHeld.signal()
     goesOn.wait()
+  }
+}
+
+/// A loop whose rounds a test runs on its own thread.
+private struct HandRunLoop {
+  private let control: LoopControl
+  let loop: BackboneLoop
+
+  init() throws {
+    control = try LoopControl()
+    loop = BackboneLoop(control, messagesPerRound: 256)
+  }
+
+  func build(_ participant: (BackboneLoop) throws -> any BackboneParticipant) throws {
+    try loop.build { [try participant($0)] }
+    control.turn.open(loop)
+  }
+
+  func run(until isOver: () -> Bool) throws {
+    for _ in 0..<1000 where !isOver() { try loop.runRound() }
+    try #require(isOver(), "it did not come to that in a thousand rounds")
   }
 }
 
