@@ -1,9 +1,14 @@
-// Tells the thread sanitizer of what the standard library's Mutex does where it has to wait, on Linux.
+// Tells the thread sanitizer what Swift's runtime does and the sanitizer does not see, on Linux. This library is loaded before
+// those that it speaks for (LD_PRELOAD).
 //
-// The quick way of a Mutex, an atomic exchange that succeeds at once, is compiled into whoever uses it, and the sanitizer
-// sees it. The slow way stands in libswiftSynchronization.so, which is not compiled for the sanitizer: it would take all that
-// a contended Mutex guards for races. This library is loaded before that one (LD_PRELOAD), and says what happens there.
-// The names are those of the standard library's interface, which programs are linked to.
+// The standard library's Mutex, where it has to wait. Its quick way, an atomic exchange that succeeds at once, is compiled into
+// whoever uses it, and the sanitizer sees it. The slow way stands in libswiftSynchronization.so, which is not compiled for the
+// sanitizer: it would take all that a contended Mutex guards for races. The names are those of the standard library's
+// interface, which programs are linked to.
+//
+// A continuation that was resumed before its task has come to await it. The runtime releases the task where it is resumed, and
+// acquires it where it is started again. Here it never slept and goes on at once, by an atomic in libswift_Concurrency.so, and
+// nothing acquires: the sanitizer would take all that an answer consists of for races.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -54,4 +59,16 @@ SWIFT void slow_unlock(SELF handle) {
   if (!unlock) unlock = real(UNLOCK);
   if (__tsan_release) __tsan_release(handle);
   unlock(handle);
+}
+
+// Of Swift's runtime; null in programs that are none of Swift's.
+extern void *swift_task_getCurrent(void) __attribute__((swiftcall, weak));
+
+#define TASKS __attribute__((swiftasynccall))
+
+TASKS void swift_continuation_await(void *continuation) {
+  static TASKS void (*await)(void *);
+  if (!await) await = real("swift_continuation_await");
+  if (__tsan_acquire && swift_task_getCurrent) __tsan_acquire(swift_task_getCurrent());
+  __attribute__((musttail)) return await(continuation);
 }
