@@ -44,7 +44,7 @@ def scenario_sites_just_save(windows, pictures):
     expect(column(ben, "The harbour")).to_be_visible()
     post(ben, "the harbour", "The tide is in.")
     post(ben, "the harbour", "Two boats are back, one is late.")
-    # Ben's window can be used before it is connected, so what Ada writes meanwhile would stand before it.
+    # Ben's client holds a post until its subscription is answered, so what Ada writes meanwhile would stand before it.
     reads(ben, "The harbour", "Two boats are back, one is late.", "The tide is in.")
     post(ada, "the harbour", "Good morning!")
     reads(ada, "The harbour", "Good morning!", "Two boats are back, one is late.", "The tide is in.")
