@@ -121,7 +121,7 @@ struct RampTests {
     let position = Peer.Position(epoch: start.epoch, offset: newest)
     let next = try await deployment.client("moved", at: url)
     let result = try await next.subscribe("dur:ramp", since: position)
-    #expect(result.recovered == true)
+    #expect(result.recovered == true, "since \(position), answered \(result)")
     return next
   }
 

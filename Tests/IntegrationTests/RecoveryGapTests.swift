@@ -32,6 +32,29 @@ struct RecoveryGapTests {
     }
   }
 
+  @Test("A recovery and a page hold as many as was configured, also where that is more than 10,000")
+  func beyondTenThousand() async throws {
+    let count = 10_500
+    let settings = [
+      "client.recovery_max_publications=11000", "client.history_max_publications=11000",
+      "client.history_max_bytes=16MiB",
+    ]
+    try await Deployment.with(.ipc, settings: settings) { deployment in
+      let service = try deployment.service()
+      let asked = (1...count).map { service.sendPublish("m\($0)", to: "mem:gap") }
+      try #require(await eventually(within: .seconds(60)) { asked.allSatisfy { service.answer($0) != nil } })
+      let epoch = try #require(try await deployment.client("first").subscribe("mem:gap").epoch)
+      let start = Peer.Position(epoch: epoch, offset: 0)
+
+      let late = try await deployment.client("late")
+      let recovery = try await late.subscribe("mem:gap", since: start)
+      #expect(recovery.recovered == true, "\(String(describing: recovery.gap))")
+      #expect(recovery.publications?.compactMap(\.offset) == (1...UInt64(count)).map { $0 })
+      let page = try await late.history("mem:gap", limit: -1, since: start)
+      #expect(page.publications?.count == count)
+    }
+  }
+
   private static func recover(_ deployment: Deployment, since: Peer.Position) async throws -> Peer.Subscribed {
     try await deployment.client("late").subscribe("dur:gap", since: since)
   }
