@@ -14,6 +14,7 @@ final class SeenEvents: Sendable {
   private let state = Mutex(State())
 
   var data: [String] { state.withLock { $0.data } }
+  var count: Int { state.withLock { $0.data.count } }
   var hasBegun: Bool { state.withLock { $0.hasBegun } }
   var interruptions: Int { state.withLock { $0.interruptions } }
   var failedRecoveries: Int { state.withLock { $0.failedRecoveries } }
