@@ -140,14 +140,14 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "PostgreSQL", "SQLite", "Wire", logging, metrics,
+        "CLinuxIO", "PostgreSQL", "SQLite", "Wire", logging, metrics,
       ],
       swiftSettings: hot),
     // What can be found in the log by its words, in a file of its own.
     .target(
       name: "Search",
       dependencies: [
-        "Log", "SQLite", "Wire", logging,
+        "CLinuxIO", "Log", "SQLite", "Wire", logging,
       ],
       swiftSettings: library),
     // Which offsets of a channel reached whom: intervals in a file of their own, and what follows from them, pure.

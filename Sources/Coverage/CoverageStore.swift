@@ -111,7 +111,7 @@ public final class CoverageStore: Sendable {
     self.logger = logger
     let opened = CoverageThread(try CoverageFile(folder: folder, now: options.now()))
     let thread = Thread { [self] in
-      Thread.current.name = "fanfare-why"
+      unsafe linuxio_name_thread("fanfare-why")
       work(opened.file)
       ended.signal()
     }

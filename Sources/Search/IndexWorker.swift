@@ -1,8 +1,8 @@
+import CLinuxIO
 import Dispatch
-import SQLite
-import Glibc
 import Log
 import Logging
+import SQLite
 import Wire
 
 /// The index's thread: searches, and between searches does the work that can wait.
@@ -47,7 +47,7 @@ final class IndexWorker: @unchecked Sendable {
 
   func work() {
     // A low priority that still gets a share of the processor: publications go first.
-    setpriority(__priority_which_t(bitPattern: PRIO_PROCESS.rawValue), 0, 10)
+    linuxio_step_back(10)
     while true {
       switch queue.next(until: deadline) {
       case .search(let search): answer(search)

@@ -1,3 +1,4 @@
+import CLinuxIO
 import Dispatch
 import Foundation
 public import Log
@@ -53,7 +54,7 @@ public final class MessageIndex: Sendable {
     let worker = try IndexWorker(folder: folder, log: log, options: options, logger: logger, queue: queue)
     let ended = ended
     let thread = Thread {
-      Thread.current.name = "fanfare-search"
+      unsafe linuxio_name_thread("fanfare-search")
       worker.work()
       ended.signal()
     }

@@ -57,10 +57,10 @@ public final class ChildProgram: Sendable {
     }
     guard process > 0 else { throw Fault("\(path) cannot be started", -process) }
     let thread = Thread {
+      unsafe linuxio_name_thread("child \(process)")
       _ = linuxio_wait_for_end(process)
       then(process)
     }
-    thread.name = "child \(process)"
     thread.stackSize = 256 << 10
     thread.start()
     return process
@@ -91,13 +91,13 @@ public enum ParentWatch {
     // It was started by way of a link, whose name it would show otherwise. Where that is no file, it keeps it.
     try? "fanfare".write(toFile: "/proc/self/comm", atomically: false, encoding: .utf8)
     let thread = Thread {
+      unsafe linuxio_name_thread("parent")
       _ = linuxio_read_to_end(STDIN_FILENO)
       note()
       kill(getpid(), SIGTERM)
       Thread.sleep(forTimeInterval: Double(patience) / 1000)
       _exit(1)
     }
-    thread.name = "parent"
     thread.stackSize = 256 << 10
     thread.start()
   }

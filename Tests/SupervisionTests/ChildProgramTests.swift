@@ -28,6 +28,26 @@ struct ChildProgramTests {
     #expect(try code(of: "read line; exit 4") { ChildProgram.signal($0, SIGTERM) } == -SIGTERM)
   }
 
+  #if os(Linux)
+    @Test("The thread that waits for a program has the program's number in its name")
+    func names() throws {
+      let code = try code(of: "read line") { process in
+        #expect(blocksUntil(within: .seconds(60)) { Self.threadNames().contains("child \(process)") })
+        ChildProgram.signal(process, SIGTERM)
+      }
+      #expect(code == -SIGTERM)
+    }
+
+    /// Of this process, as the kernel has them.
+    private static func threadNames() -> [String] {
+      let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+      return tasks.compactMap { task in
+        let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)
+        return name?.trimmingCharacters(in: .newlines)
+      }
+    }
+  #endif
+
   @Test("Standard input does not end before the parent does, and no other descriptor is inherited")
   func descriptors() throws {
     // `timeout` ends the reading after 50 ms with code 124; an end of the input would be code 0.

@@ -182,9 +182,12 @@ class Soak:
         """Two people of Clique talk. Their conversation is as full as one gets before anything is measured."""
         chat = (await self.call(one, "clique.send", to=other.user, text="hello"))["conversation"]
         await self.call(other, "clique.accept", person=one.user)
-        for first in range(1, self.kept_of_clique, 100):
-            await asyncio.gather(*(self.call(one, "clique.send", conversation=chat, text=f"hello {number}")
-                                   for number in range(first, first + 100)))
+        # Each is as large as what takes its place later, or the database would grow for as long as that goes on: hours.
+        for first in range(10_000, 10_000 + self.kept_of_clique, 100):
+            await asyncio.gather(*(
+                self.call(one, "clique.send", conversation=chat, key=f"{one.user}-{number}x",
+                          text=f"{one.user} {number} {time.monotonic():.6f}")
+                for number in range(first, first + 100)))
         channel = f"clique.chat:{chat}"
         subjects = [Subject(f"{person.user}", channel, True) for person in (one, other)]
         self.subjects += subjects

@@ -1,3 +1,4 @@
+import CLinuxIO
 import Dispatch
 import Foundation
 import Logging
@@ -50,7 +51,7 @@ final class OutboxReader: @unchecked Sendable {
 
   func start() {
     let thread = Thread { [self] in
-      Thread.current.name = "fanfare-outbox"
+      unsafe linuxio_name_thread("fanfare-outbox")
       work()
       connection?.close()
       ended.signal()

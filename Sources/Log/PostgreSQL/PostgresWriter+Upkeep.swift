@@ -1,3 +1,4 @@
+import CLinuxIO
 import Foundation
 import Logging
 import PostgreSQL
@@ -143,7 +144,7 @@ extension PostgresWriter {
   private func vacuum() {
     let (database, inbox) = (session.database, inbox)
     let thread = Thread {
-      Thread.current.name = "fanfare-vacuum"
+      unsafe linuxio_name_thread("fanfare-vacuum")
       var error: LogError?
       do throws(PostgresError) {
         let connection = try database.connect()

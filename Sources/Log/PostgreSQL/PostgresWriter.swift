@@ -1,3 +1,4 @@
+import CLinuxIO
 import Foundation
 import Logging
 import PostgreSQL
@@ -86,7 +87,7 @@ final class PostgresWriter: @unchecked Sendable {
 
   func start() {
     let thread = Thread { [self] in
-      Thread.current.name = "fanfare-log"
+      unsafe linuxio_name_thread("fanfare-log")
       work()
       ended.signal()
     }

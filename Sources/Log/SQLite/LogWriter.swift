@@ -1,3 +1,4 @@
+import CLinuxIO
 import Dispatch
 import Foundation
 import SQLite
@@ -79,7 +80,7 @@ final class LogWriter: @unchecked Sendable {
   func start() {
     hasThread = true
     let thread = Thread { [self] in
-      Thread.current.name = "fanfare-log"
+      unsafe linuxio_name_thread("fanfare-log")
       work()
       ended.signal()
     }

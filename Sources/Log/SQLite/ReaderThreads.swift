@@ -1,3 +1,4 @@
+import CLinuxIO
 import Foundation
 import Synchronization
 
@@ -32,7 +33,7 @@ final class ReaderThreads: Sendable {
     if isStepped { return }
     for (index, reader) in readers.enumerated() {
       let thread = Thread { [self] in
-        Thread.current.name = "fanfare-read-\(index)"
+        unsafe linuxio_name_thread("fanfare-read-\(index)")
         work(reader)
         ended.signal()
       }
