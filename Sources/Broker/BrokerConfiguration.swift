@@ -24,9 +24,11 @@ public struct BrokerConfiguration: Sendable {
   public var version = "Fanfare"
   /// Bytes that may wait for the log. With more, the broker stops reading requests until some of them are on disk.
   public var pendingBytes: Int
-  /// Most publications, entries, members or channels of one answer, whoever asks; a recovery that would need more is
-  /// answered as one that cannot be had whole.
+  /// Most entries, members or channels of one answer, whoever asks.
   public var maximumPageSize: UInt32 = 10_000
+  /// Most publications of one page of history or one recovery, whoever asks; a recovery that would need more is answered
+  /// as one that cannot be had whole.
+  public var maximumPublications: UInt32 = 10_000
   /// Most bytes of one answer, whatever the request says: a page of history or of a map ends there, and a recovery that
   /// would need more is answered as one that cannot be had whole. See ``answerBytes``.
   public var maximumPageBytes = 16 << 20

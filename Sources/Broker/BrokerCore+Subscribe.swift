@@ -97,7 +97,7 @@ extension BrokerCore {
     #if MUTATIONS
       if mutation == .ignoresEpochs { since.epoch = top.epoch }
     #endif
-    let limit = min(request.recoveryLimit, configuration.maximumPageSize)
+    let limit = min(request.recoveryLimit, configuration.maximumPublications)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: limit) {
     case .upToDate: return .init(position: top, recovered: true)
     case .impossible(let gap): return .init(position: top, gap: gap)
@@ -175,7 +175,7 @@ extension BrokerCore {
     }
     let range = LogRange(
       since: request.since?.offset, through: top.offset,
-      limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
+      limit: Int(min(request.limit, configuration.maximumPublications)), reverse: request.reverse,
       notBefore: oldest(in: state, at: turn.time))
     let found = try read(range, within: request.answer, of: state, in: &turn)
     if found.isCut && request.answer.isTry { return .tooLarge }

@@ -106,7 +106,7 @@ struct SubscribeTests {
 
   @Test("history of another epoch is 112, and a page never exceeds the broker's limit")
   func historyLimits() {
-    let scene = filled(3) { $0.maximumPageSize = 2 }
+    let scene = filled(3) { $0.maximumPublications = 2 }
     let old = StreamPosition(epoch: "old", offset: 1)
     #expect(scene.serve(1, .history(.init(channel: disk, limit: 9, since: old)))?.errorCode == 112)
     guard case .history(let page) = scene.serve(2, .history(.init(channel: disk, limit: .max))) else {

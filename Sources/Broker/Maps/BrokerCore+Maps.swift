@@ -149,7 +149,7 @@ extension BrokerCore {
     in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let top = state.sequencer.top
-    let most = min(request.recoveryLimit, configuration.maximumPageSize)
+    let most = min(request.recoveryLimit, configuration.maximumPublications)
     let size = read.limit == 0 ? most : min(read.limit, most)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: .max) {
     case .impossible:

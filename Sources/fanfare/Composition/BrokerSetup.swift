@@ -219,8 +219,8 @@ enum BrokerSetup {
       exportsPerDay: settings.account.exportsPerDay)
     configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
-    configuration.maximumPageSize = max(
-      configuration.maximumPageSize, UInt32(clamping: client.historyMaxPublications),
+    configuration.maximumPublications = max(
+      configuration.maximumPublications, UInt32(clamping: client.historyMaxPublications),
       UInt32(clamping: client.recoveryMaxPublications))
     configuration.maximumPageBytes = max(
       configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)
