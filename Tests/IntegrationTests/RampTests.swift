@@ -78,8 +78,9 @@ struct RampTests {
       let readers = try await Readers(12, deployment, through: balancer.port)
       let others = try await Readers.peers(6, deployment)
       let publishers = try await Self.publishers(deployment, record) { [seen = readers.seen, others] in
-        let those = seen.map(\.count) + others.filter { $0.0.socket.closing == nil }.map { $0.0.data("dur:ramp").count }
-        return record.acknowledgements.values.reduce(0, +) - (those.min() ?? 0) < Self.mostBehind
+        let there = others.map(\.0).filter { $0.socket.closing == nil }
+        let received = seen.map(\.count) + there.map { $0.publications("dur:ramp").count }
+        return record.acknowledgements.values.reduce(0, +) - (received.min() ?? 0) < Self.mostBehind
       }
       try #require(await eventually(within: .seconds(60)) { record.hasProgress(since: [:], by: 200) })
 
