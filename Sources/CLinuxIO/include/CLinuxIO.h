@@ -38,8 +38,8 @@ long long linuxio_file_size(const char *path);
 /// When the open file was written last, in nanoseconds of its file system's clock; 0 where that cannot be told.
 long long linuxio_last_write(int fd);
 
-/// Names the calling thread; Linux takes at most 15 characters. Foundation's `Thread.current.name` does nothing where the
-/// new thread gets to it before `start()` has noted which thread it is, and reads that while it is written.
+/// Names the calling thread; Linux takes at most 15 characters. For threads of Foundation, too: a thread that sets
+/// `Thread.current.name` may read its handle while `start()` still writes it, and keeps its former name where it is first.
 void linuxio_name_thread(const char *name);
 
 /// 1 where the kernel says that a time server keeps the machine's clock; 0 where it does not, or does not say.
