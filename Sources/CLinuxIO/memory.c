@@ -23,12 +23,14 @@ long long linuxio_resident_bytes(void) {
 #endif
 }
 
-long long linuxio_allocated_bytes(void) {
+struct linuxio_heap linuxio_heap(void) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
   struct mallinfo2 info = mallinfo2();
-  return (long long)(info.uordblks + info.hblkhd);
+  // What was mapped for one large block each stands in neither of the two sums of arenas.
+  return (struct linuxio_heap){
+    .held = (long long)(info.arena + info.hblkhd), .used = (long long)(info.uordblks + info.hblkhd)};
 #else
-  return 0;
+  return (struct linuxio_heap){0, 0};
 #endif
 }
 

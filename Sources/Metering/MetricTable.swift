@@ -376,6 +376,12 @@ public enum MetricTable {
   ]
 
   private static let process = [
+    MetricDescription(
+      "fanfare_heap_bytes", .gauge,
+      "Memory that the allocator holds, used or free, looked up every ten seconds. Missing where it keeps no account."),
+    MetricDescription(
+      "fanfare_heap_used_bytes", .gauge,
+      "What of fanfare_heap_bytes is in use. Where this is level and the memory grows, free pieces fit badly."),
     MetricDescription("process_cpu_seconds_total", .counter, "Processor time of the process, user and system."),
     MetricDescription("process_resident_memory_bytes", .gauge, "Memory of the process that is in RAM."),
     MetricDescription("process_virtual_memory_bytes", .gauge, "Address space of the process."),

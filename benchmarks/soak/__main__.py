@@ -92,7 +92,7 @@ async def sampling(soak, notes, every):
             if server.is_open and server.process.poll() is not None:
                 soak.ledger.fault("fault", f"the {server.name} ended by itself with {server.process.returncode}")
                 return
-            found = server.sample()
+            found = await server.sample()
             if found:
                 processes[server.name] = found
         deliveries, late = soak.ledger.look()

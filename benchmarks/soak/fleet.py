@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import ssl
 import subprocess
@@ -115,11 +116,32 @@ class Server:
             await asyncio.sleep(0.05)
         return self.process.returncode
 
-    def sample(self):
-        """What the process takes; nothing where there is none."""
+    async def sample(self):
+        """What the process takes, by the system's account and by its own; nothing where there is none."""
         if not self.is_open or self.process.poll() is not None:
             return None
-        return measure(self.process.pid)
+        found = measure(self.process.pid)
+        if found:
+            found["in use"] = await self.used_heap()
+        return found
+
+    async def used_heap(self):
+        """The bytes that the process's allocator has handed out; None where it does not say so."""
+        try:
+            text = await asyncio.wait_for(self.metrics(), 5)
+        except (OSError, asyncio.TimeoutError):
+            return None
+        found = re.search(r"^fanfare_heap_used_bytes (\S+)", text, re.M)
+        return float(found[1]) if found else None
+
+    async def metrics(self):
+        """What a monitor is told, as text."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.admin_port)
+        try:
+            writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return (await reader.read()).decode()
+        finally:
+            writer.transport.abort()
 
 
 def measure(process):

@@ -38,8 +38,8 @@ def lines(path):
 def values_of(sample):
     """The rows of a sample: name, unit, segment, value."""
     for name, process in sample["processes"].items():
-        for measure in ("rss", "private", "descriptors", "threads"):
-            unit = "bytes" if measure in ("rss", "private") else ""
+        for measure in ("rss", "private", "in use", "descriptors", "threads"):
+            unit = "" if measure in ("descriptors", "threads") else "bytes"
             yield f"{name} {measure}", unit, process["pid"], process.get(measure)
     for name, (size, process) in sample["files"].items():
         yield name, "bytes", process, size

@@ -48,8 +48,14 @@ int linuxio_clock_is_synchronized(void);
 /// Memory of the process that stands in the machine's and belongs to no file; 0 where that cannot be told.
 long long linuxio_resident_bytes(void);
 
-/// Memory that is in use by the allocator's own account; 0 where it keeps none.
-long long linuxio_allocated_bytes(void);
+/// Bytes by the allocator's own account: what it holds of the system's memory, and how much of that is in use.
+struct linuxio_heap {
+  long long held;
+  long long used;
+};
+
+/// Zeros where the allocator keeps no account. Takes the allocator's locks, and goes through what is free.
+struct linuxio_heap linuxio_heap(void);
 
 /// Gives back to the system what is free, page by page.
 void linuxio_give_back_memory(void);
