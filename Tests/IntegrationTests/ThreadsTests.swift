@@ -11,22 +11,10 @@ struct ThreadsTests {
     var niceness: Int
   }
 
-  /// Those of a process, as the kernel has them.
   private static func threads(of process: Int32) -> [SeenThread] {
-    let folder = "/proc/\(process)/task"
-    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    guard let own = thread("\(folder)/\(process)")?.niceness else { return [] }
-    return tasks.compactMap { thread("\(folder)/\($0)") }.map { SeenThread(name: $0.name, niceness: $0.niceness - own) }
-  }
-
-  private static func thread(_ folder: String) -> SeenThread? {
-    guard let line = try? String(contentsOfFile: "\(folder)/stat", encoding: .utf8),
-      let begin = line.firstIndex(of: "("), let end = line.lastIndex(of: ")")
-    else { return nil }
-    // The state comes first behind the name, and the niceness is the seventeenth value from there.
-    let values = line[line.index(after: end)...].split(separator: " ")
-    guard values.count > 16, let niceness = Int(values[16]) else { return nil }
-    return SeenThread(name: String(line[line.index(after: begin)..<end]), niceness: niceness)
+    let threads = KernelThread.all(of: process)
+    guard let own = threads.first(where: { $0.number == process })?.niceness else { return [] }
+    return threads.map { SeenThread(name: $0.name, niceness: $0.niceness - own) }
   }
 
   @Test("each has its name, and what writes and searches beside the clients leaves them the processor")

@@ -32,19 +32,13 @@ struct ChildProgramTests {
     @Test("The thread that waits for a program has the program's number in its name")
     func names() throws {
       let code = try code(of: "read line") { process in
-        #expect(blocksUntil(within: .seconds(60)) { Self.threadNames().contains("child \(process)") })
+        #expect(
+          blocksUntil(within: .seconds(60)) {
+            KernelThread.all(of: getpid()).contains { $0.name == "child \(process)" }
+          })
         ChildProgram.signal(process, SIGTERM)
       }
       #expect(code == -SIGTERM)
-    }
-
-    /// Of this process, as the kernel has them.
-    private static func threadNames() -> [String] {
-      let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-      return tasks.compactMap { task in
-        let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)
-        return name?.trimmingCharacters(in: .newlines)
-      }
     }
   #endif
 

@@ -166,15 +166,13 @@ private final class Starter: Sendable {
   private let comes = DispatchSemaphore(value: 0)
 
   private init() {
-    let thread = Thread { [self] in
+    Thread.detachNewThread { [self] in
       while true {
         comes.wait()
         let job = jobs.withLock { $0.removeFirst() }
         job()
       }
     }
-    thread.name = "starter"
-    thread.start()
   }
 
   func start(_ body: @escaping @Sendable () throws -> ChildProcess) throws -> ChildProcess {

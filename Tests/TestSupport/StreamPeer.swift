@@ -98,9 +98,7 @@ public final class StreamPeer: PeerSocket {
       request = Self.request("/connection/http_stream", connect)
     }
     guard stream.send(Array(request.utf8)) else { return false }
-    let thread = Thread { [weak self, stream] in Self.read(stream) { self } }
-    thread.name = "stream peer"
-    thread.start()
+    Thread.detachNewThread { [weak self, stream] in Self.read(stream) { self } }
     return true
   }
 

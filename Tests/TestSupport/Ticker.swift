@@ -10,7 +10,7 @@ final class Ticker: Sendable {
   private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
 
   private init() {
-    let thread = Thread { [self] in
+    Thread.detachNewThread { [self] in
       while true {
         usleep(10_000)
         let due = waiting.withLock { waiting in
@@ -20,8 +20,6 @@ final class Ticker: Sendable {
         for continuation in due { continuation.resume() }
       }
     }
-    thread.name = "ticker"
-    thread.start()
   }
 
   func next() async {

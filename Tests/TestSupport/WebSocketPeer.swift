@@ -36,9 +36,7 @@ public final class WebSocketPeer: Sendable {
     connection = try Connection(
       url, receiveBufferBytes: receiveBufferBytes, from: source, headers: headers, preface: preface, onMessage)
     let connection = connection
-    let thread = Thread { connection.read() }
-    thread.name = "websocket peer"
-    thread.start()
+    Thread.detachNewThread { connection.read() }
   }
 
   deinit { connection.end() }

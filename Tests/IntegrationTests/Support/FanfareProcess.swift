@@ -64,15 +64,9 @@ final class FanfareProcess: Sendable {
   func standStill() async {
     signal(SIGSTOP)
     #if os(Linux)
-      let folder = "/proc/\(identifier)/task"
       let stands = await eventually {
-        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return !threads.isEmpty
-          && threads.allSatisfy { thread in
-            // The state follows the name, which stands in brackets.
-            let line = try? String(contentsOfFile: "\(folder)/\(thread)/stat", encoding: .utf8)
-            return line?.split(separator: ")").last?.split(separator: " ").first == "T"
-          }
+        let threads = KernelThread.all(of: identifier)
+        return !threads.isEmpty && threads.allSatisfy { $0.state == "T" }
       }
       #expect(stands, "process \(identifier) goes on in spite of SIGSTOP")
     #endif

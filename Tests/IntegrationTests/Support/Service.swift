@@ -74,11 +74,9 @@ final class Service: Sendable {
 
   init(_ endpoint: String) {
     let box = box
-    let thread = Thread {
+    Thread.detachNewThread {
       do { try Self.run(endpoint, box) } catch { print("a service ended: \(error)") }
     }
-    thread.name = "service"
-    thread.start()
   }
 
   deinit { box.state.withLock { $0.hasEnded = true } }
