@@ -382,8 +382,11 @@ if let fuzzing = Context.environment["FANFARE_FUZZING"] {
     target.swiftSettings =
       (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=\(isWithAddresses ? "fuzzer,address" : "fuzzer")"])]
   }
-  package.targets.append(
+  package.targets += [
+    .target(name: "CFuzzCounters", path: "Tests/CFuzzCounters"),
     .executableTarget(
-      name: "fanfare-fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "Replay"],
-      swiftSettings: base, linkerSettings: isWithAddresses ? [.unsafeFlags(["-sanitize=address"])] : []))
+      name: "fanfare-fuzz", dependencies: fuzzed + ["CFuzzCounters"], path: "Tests/FuzzTests",
+      exclude: ["Corpus", "Replay"], swiftSettings: base,
+      linkerSettings: isWithAddresses ? [.unsafeFlags(["-sanitize=address"])] : []),
+  ]
 }

@@ -1,3 +1,4 @@
+import CFuzzCounters
 import Foundation
 
 /// Runs one target under libFuzzer. `.ci/fuzz` builds and starts it; docs/FUZZING.md says how.
@@ -22,6 +23,8 @@ enum FuzzProgram {
         fail("there is no target \(name); \"fanfare-fuzz list\" names them")
       }
       Self.target = target
+      // What merges compares inputs by their features, which must not be numbered in the order in which they are reached.
+      fuzzcounters_begin(arguments.contains { $0.contains("merge") } ? 1 : 0)
       var count = CommandLine.argc
       var values = CommandLine.unsafeArgv
       exit(runFuzzer(&count, &values, runOne))
@@ -62,6 +65,8 @@ private func runFuzzer(
 /// A copy, so that the bytes end where the array does, and reading beyond them is found.
 private func runOne(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Array(UnsafeBufferPointer(start: bytes, count: count))
+  fuzzcounters_watch()
+  defer { fuzzcounters_add_reached() }
   do {
     _ = try FuzzProgram.target.run(input)
   } catch {
