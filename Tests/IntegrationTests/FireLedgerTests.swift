@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 /// What the fires of apps and notifications check with finds what it is to find.
@@ -295,5 +297,20 @@ struct FireLedgerTests {
     #expect(sealed.faults(in: [Self.show("one"), Self.show("one"), end]).count == 1)
     sealed.notices.append(.init(topic: "t", isDue: false))
     #expect(sealed.faults(in: [Self.show("one"), Self.show("one"), end]) == [])
+  }
+
+  // MARK: Files
+
+  @Test("What is encrypted is found where its field's name is cut off, or behind a lone quote, and no other text is")
+  func boxes() async throws {
+    try await withTemporaryFolder { folder in
+      let box = String(repeating: "aZ09+/=", count: 9)
+      let other = String(repeating: "a sentence, ", count: 9)
+      let records = [
+        #""box":"short""#, #"x":"\#(box)1""#, #"7" "\#(box)2","\#(other)""#, #""cut \#(box)3""#, #""\#(box)4"#,
+      ]
+      try Data(records.joined(separator: "\u{0}").utf8).write(to: folder.appendingPathComponent("log"))
+      #expect(try ByteSearch.boxes(in: folder) == ["short", box + "1", box + "2"])
+    }
   }
 }

@@ -90,19 +90,33 @@ struct ByteSearch {
   /// What is encrypted, as it stands in records. A record of more than a quarter of a page stands in pieces, and the name
   /// of the field may be cut: so whatever looks like an encrypted key is one.
   static func boxes(in folder: URL) throws -> Set<String> {
-    let unnamed = try all(between: "\"", and: "\"", in: folder).filter { text in
-      text.utf8.count >= 60
-        && text.utf8.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "\\"),
-            UInt8(ascii: "="):
-            true
-          default: false
-          }
-        }
+    try all(in: folder).reduce(into: try all(between: "\"box\":\"", and: "\"", in: folder)) { found, file in
+      found.formUnion(encoded(in: file.bytes))
     }
-    return try all(between: "\"box\":\"", and: "\"", in: folder).union(unnamed)
+  }
+
+  private static let isEncoded: [Bool] = {
+    let characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=\\"
+    return characters.utf8.reduce(into: [Bool](repeating: false, count: 256)) { $0[Int($1)] = true }
+  }()
+
+  /// Texts in quotes of sixty characters or more that may be base64 in JSON.
+  private static func encoded(in bytes: Data) -> Set<String> {
+    let isEncoded = isEncoded
+    return bytes.withUnsafeBytes { bytes in
+      var found: Set<String> = []
+      // Behind the last quote; nil: something else than base64 has come since.
+      var start: Int?
+      for (place, byte) in bytes.enumerated() {
+        if byte == UInt8(ascii: "\"") {
+          if let start, place - start >= 60 { found.insert(String(decoding: bytes[start..<place], as: UTF8.self)) }
+          start = place + 1
+        } else if !isEncoded[Int(byte)] {
+          start = nil
+        }
+      }
+      return found
+    }
   }
 
   /// What a thief takes away: all files. A socket cannot be copied, and holds nothing.
