@@ -38,9 +38,10 @@ def settings(folder):
         "token": {"hmac_secret": SECRET},
         "channel": {"namespaces": NAMESPACES},
         "backbone": {"endpoint": f"ipc://{folder}/backbone.ipc"},
-        # As small as it may be: the apps' records would fill their cache for days, which looks like a leak.
+        # The cache of the apps' records is filled within the warm-up; one of ordinary size fills for days, which looks like
+        # a leak.
         "broker": {"services": {"enabled": False}, "idempotency_window": "1m", "idle_channel_timeout": "10s",
-                   "history_meta_ttl": "1m", "app_cache_bytes": "1MiB"},
+                   "history_meta_ttl": "1m", "app_cache_bytes": "128KiB"},
         "client": {"queue_bytes": "256KiB", "recovery_max_publications": 2000, "limits": NO_LIMIT,
                    "user_limits": NO_LIMIT},
         "state": {"lifetime": "4s", "reveal_lifetime": "4s", "picture_directory": f"{folder}/pictures"},

@@ -160,7 +160,7 @@ extension Settings {
         "Memory that publications, maps and channels may take before more are refused with error 100; 0 means half of what the machine or its container has, or an equal part of that for the broker of each partition."
       )
       _appCacheBytes = declare.bytes(
-        "app_cache_bytes", mebibytes(64), in: mebibytes(1)...mebibytes(65_536),
+        "app_cache_bytes", mebibytes(64), in: kibibytes(64)...mebibytes(65_536),
         "Memory for records of each app that are on disk as well.")
       _maxKeys = declare.integer(
         "max_idempotency_keys", 1_000_000, in: 1...100_000_000,
