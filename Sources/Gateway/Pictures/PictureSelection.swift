@@ -49,7 +49,7 @@ struct PictureSelection: Equatable {
     let ranges = headers["range"]
     wanted = ranges.count == 1 ? ranges.first.flatMap(Self.range) : nil
     let conditions = headers["if-range"]
-    if !conditions.isEmpty { ifRange = conditions.count == 1 ? Self.trimmed(conditions[0]) : "" }
+    if !conditions.isEmpty { ifRange = conditions.count == 1 ? String(conditions[0][...].trimmingSpaces()) : "" }
   }
 
   /// - Parameters:
@@ -71,11 +71,15 @@ struct PictureSelection: Equatable {
 
   // MARK: Reading
 
+  // A client chooses the texts of these headers, and how long they are. They are read as bytes: read as characters, tags of
+  // 4 KiB took an event loop three to five milliseconds for each request.
+
   /// `bytes=first-last`, `bytes=first-` or `bytes=-count`; nil for all else, which is to be passed over.
   private static func range(_ text: String) -> Wanted? {
-    let text = trimmed(text)
+    let text = text[...].trimmingSpaces()
     guard text.prefix(6).lowercased() == "bytes=" else { return nil }
-    let ends = trimmed(text.dropFirst(6)).split(separator: "-", omittingEmptySubsequences: false)
+    let ends = Substring(text.utf8.dropFirst(6)).trimmingSpaces().utf8
+      .split(separator: UInt8(ascii: "-"), maxSplits: 2, omittingEmptySubsequences: false)
     guard ends.count == 2 else { return nil }
     if ends[0].isEmpty { return number(ends[1]).map { .last($0) } }
     guard let first = number(ends[0]) else { return nil }
@@ -85,9 +89,9 @@ struct PictureSelection: Equatable {
   }
 
   /// Digits alone. A number with more of them than any picture's size is as good as the largest.
-  private static func number(_ text: Substring) -> Int? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    return Int(text) ?? .max
+  private static func number(_ text: Substring.UTF8View) -> Int? {
+    guard !text.isEmpty, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int(Substring(text)) ?? .max
   }
 
   /// The tags of a header's fields; nil where there is none.
@@ -96,16 +100,16 @@ struct PictureSelection: Equatable {
     var strong: [String] = []
     var weak: [String] = []
     // Our tags hold no comma, so a tag that does is cut into texts that are none of ours.
-    for text in fields.flatMap({ $0.split(separator: ",") }).map({ trimmed($0) }) {
+    for part in fields.lazy.flatMap({ $0.utf8.split(separator: UInt8(ascii: ",")) }) {
+      let text = Substring(part).trimmingSpaces()
       if text == "*" { return .any }
-      if text.hasPrefix("W/") { weak.append(String(text.dropFirst(2))) } else { strong.append(text) }
+      if text.utf8.starts(with: "W/".utf8) {
+        weak.append(String(Substring(text.utf8.dropFirst(2))))
+      } else {
+        strong.append(String(text))
+      }
     }
     return .these(strong: strong, weak: weak)
-  }
-
-  private static func trimmed(_ text: some StringProtocol) -> String {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
   }
 }
 

@@ -249,10 +249,10 @@ extension RequestDecision {
 }
 
 extension Substring {
+  /// Without the spaces and tabs at both ends (RFC 9110, section 5.6.3), which are bytes, whatever follows them.
   func trimmingSpaces() -> Substring {
-    var text = self
-    while text.first == " " || text.first == "\t" { text.removeFirst() }
-    while text.last == " " || text.last == "\t" { text.removeLast() }
-    return text
+    let isVisible: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+    guard let first = utf8.firstIndex(where: isVisible), let last = utf8.lastIndex(where: isVisible) else { return "" }
+    return self[first..<utf8.index(after: last)]
   }
 }

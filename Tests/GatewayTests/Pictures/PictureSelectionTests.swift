@@ -26,7 +26,8 @@ struct PictureSelectionTests {
       ("bytes=5-4", .whole), ("bytes=-", .whole), ("bytes=", .whole), ("bytes", .whole), ("", .whole),
       ("bytes=a-b", .whole), ("bytes=+1-2", .whole), ("bytes=1 - 2", .whole), ("bytes=1-2-3", .whole),
       ("bytes=0-1,2-3", .whole), ("bytes=2000-,3000-", .whole), ("lines=1-2", .whole), ("bytes=--1", .whole),
-      ("bytes=٣-٤", .whole), ("bytes=0x1-2", .whole),
+      ("bytes=٣-٤", .whole), ("bytes=0x1-2", .whole), ("\tbytes=\t1-2\t ", .part(1..<3)), (" \t ", .whole),
+      ("bytes=1\u{301}-2", .whole), ("bytes=1-2-", .whole),
     ] as [(String, PictureSelection.Answer)])
   func ranges(range: String, expected: PictureSelection.Answer) {
     #expect(answer([("Range", range)]) == expected, "\(range)")
@@ -53,11 +54,14 @@ struct PictureSelectionTests {
 
   @Test("what the client has already is not sent again, nor what it does not expect")
   func conditions() {
-    for known in ["\"0123\"", "W/\"0123\"", "\"a\", \"0123\"", "*", "W/\"a\",W/\"0123\""] {
+    let knowing = [
+      "\"0123\"", "W/\"0123\"", "\"a\", \"0123\"", "*", "W/\"a\",W/\"0123\"", ",,\t\"0123\" \t,", "\u{301}, W/\"0123\"",
+    ]
+    for known in knowing {
       for isHead in [false, true] { #expect(answer([("If-None-Match", known)], isHead: isHead) == .notModified) }
       #expect(answer([("If-None-Match", known), ("Range", "bytes=1-2")]) == .notModified, "\(known)")
     }
-    for other in ["\"a\"", "", "0123", "\"012\"", "W/\"a\""] {
+    for other in ["\"a\"", "", "0123", "\"012\"", "W/\"a\"", "\"0123\"\u{301}", " , \t"] {
       #expect(answer([("If-None-Match", other)]) == .whole, "\(other)")
       #expect(answer([("If-Match", other)]) == .changed, "\(other)")
     }
