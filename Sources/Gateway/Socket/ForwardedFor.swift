@@ -14,7 +14,12 @@ enum ForwardedFor {
     var found: IPAddress?
     var hops = 0
     for header in headers.reversed() {
-      for entry in header.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+      // Entry by entry from the end, by bytes: the client chooses how many stand before those that count.
+      var rest: Substring? = header[...]
+      while let list = rest {
+        let comma = list.utf8.lastIndex(of: UInt8(ascii: ","))
+        let entry = comma.map { list[list.utf8.index(after: $0)...] } ?? list
+        rest = comma.map { list[..<$0] }
         hops += 1
         guard hops <= mostHops, let address = address(entry) else { return found }
         found = address
@@ -26,23 +31,23 @@ enum ForwardedFor {
 
   /// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`, with spaces around.
   private static func address(_ entry: Substring) -> IPAddress? {
-    var text = entry
-    while text.first == " " || text.first == "\t" { text.removeFirst() }
-    while text.last == " " || text.last == "\t" { text.removeLast() }
-    if text.first == "[" {
-      guard let end = text.firstIndex(of: "]") else { return nil }
-      let after = text[text.index(after: end)...]
+    let text = entry.trimmingSpaces()
+    let bytes = text.utf8
+    if bytes.first == UInt8(ascii: "[") {
+      guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      let after = text[bytes.index(after: end)...]
       guard after.isEmpty || isPort(after) else { return nil }
-      return IPAddress(text[text.index(after: text.startIndex)..<end])
+      return IPAddress(text[bytes.index(after: bytes.startIndex)..<end])
     }
-    if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
+    let mark = UInt8(ascii: ":")
+    if let colon = bytes.firstIndex(of: mark), bytes.lastIndex(of: mark) == colon {
       return isPort(text[colon...]) ? IPAddress(text[..<colon]) : nil
     }
     return IPAddress(text)
   }
 
   private static func isPort(_ text: Substring) -> Bool {
-    text.first == ":" && (2...6).contains(text.utf8.count)
-      && text.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
+    text.utf8.first == UInt8(ascii: ":") && (2...6).contains(text.utf8.count)
+      && text.utf8.dropFirst().allSatisfy { (48...57).contains($0) }
   }
 }

@@ -48,9 +48,12 @@ struct OriginPolicy: Sendable {
   /// path, a user name before an `@`, bytes that no host name holds.
   private static func normalized(_ origin: String) -> String? {
     let origin = origin.lowercased()
-    guard let mark = origin.firstRange(of: "://") else { return nil }
-    let scheme = origin[..<mark.lowerBound]
-    let authority = origin[mark.upperBound...]
+    // No scheme holds a colon.
+    guard let colon = origin.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let scheme = origin[..<colon]
+    let rest = origin[colon...].utf8
+    guard rest.starts(with: "://".utf8) else { return nil }
+    let authority = Substring(rest.dropFirst(3))
     guard !scheme.isEmpty, !authority.isEmpty, authority.utf8.allSatisfy(isAuthorityByte) else { return nil }
     guard authority.utf8.first != UInt8(ascii: ".") else { return nil }
     return withoutDefaultPort(origin)

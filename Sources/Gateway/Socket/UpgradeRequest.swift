@@ -36,28 +36,26 @@ extension RequestDecision {
     compresses: Bool = false, pictures: PictureSizes? = nil, demo: DemoService? = nil, streamedMessageBytes: Int? = nil
   ) {
     do {
-      let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      if let pictures, let path = parts.first, let purpose = PicturePurpose(path: path),
-        let maximumBytes = pictures[purpose]
-      {
+      let (path, query) = Self.target(head.uri)
+      if let pictures, let purpose = PicturePurpose(path: path), let maximumBytes = pictures[purpose] {
         self = try Self.decidePictures(
-          head, for: purpose, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins,
-          isDraining: isDraining, maximumBytes: maximumBytes)
+          head, for: purpose, path: path, query: query, origins: origins, isDraining: isDraining,
+          maximumBytes: maximumBytes)
         return
       }
-      if let streamedMessageBytes, let path = parts.first.flatMap({ StreamRequest.Path(rawValue: String($0)) }) {
+      if let streamedMessageBytes, let asked = StreamRequest.Path(rawValue: String(path)) {
         self = try Self.decideStream(
-          head, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins, isDraining: isDraining,
+          head, path: asked, query: query, origins: origins, isDraining: isDraining,
           maximumMessageBytes: streamedMessageBytes)
         return
       }
-      if let demo, let path = parts.first, DemoService.isDemo(path) {
+      if let demo, DemoService.isDemo(path) {
         self = try Self.decideDemo(head, path: path, demo, isDraining: isDraining)
         return
       }
       self = try Self.decide(
-        head, bytesAfterHead: bytesAfterHead, path: webSocketPath, origins: origins, isDraining: isDraining,
-        compresses: compresses)
+        head, path: path, query: query, bytesAfterHead: bytesAfterHead, webSocketPath: webSocketPath, origins: origins,
+        isDraining: isDraining, compresses: compresses)
     } catch {
       self = .reply(error.reply)
     }
@@ -68,14 +66,19 @@ extension RequestDecision {
     static func badRequest(_ sentence: String) -> Refusal { Refusal(reply: .badRequest(sentence)) }
   }
 
+  /// A request's target, cut at its first `?`; what follows it is empty where there is none. The client chooses how long
+  /// it is: this, as what else reads it here, goes by bytes, a tenth of what the same costs by characters.
+  private static func target(_ uri: String) -> (path: Substring, query: Substring) {
+    guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (uri[...], "") }
+    return (uri[..<mark], uri[uri.utf8.index(after: mark)...])
+  }
+
   private static func decide(
-    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
-    compresses: Bool
+    _ head: HTTPRequestHead, path: Substring, query: Substring, bytesAfterHead: Int, webSocketPath: String,
+    origins: OriginPolicy, isDraining: Bool, compresses: Bool
   ) throws(Refusal) -> RequestDecision {
     try checkFraming(head)
     let host = try checkHost(head)
-    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = parts.first ?? ""
     switch String(path) {
     case webSocketPath: break
     case "/health", "/":
@@ -93,7 +96,7 @@ extension RequestDecision {
     if isDraining { return .reply(.draining) }
     let subprotocol = try choose(from: head.headers["sec-websocket-protocol"])
     let offers = try extensions(in: head.headers["sec-websocket-extensions"])
-    let asksProtobuf = parts.count > 1 && queryAsksForProtobuf(parts[1])
+    let asksProtobuf = queryAsksForProtobuf(query)
     return .upgrade(
       Upgrade(
         format: subprotocol == "centrifuge-protobuf" || (subprotocol == nil && asksProtobuf) ? .protobuf : .json,
@@ -208,8 +211,8 @@ extension RequestDecision {
   private static func choose(from headers: [String]) throws(Refusal) -> String? {
     var chosen: String?
     for header in headers {
-      for part in header.split(separator: ",", omittingEmptySubsequences: false) {
-        let name = part.trimmingSpaces()
+      for part in header.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+        let name = Substring(part).trimmingSpaces()
         guard name.utf8.allSatisfy(isTokenByte) else {
           throw .badRequest(
             "the Sec-WebSocket-Protocol header must be a list of names, for example centrifuge-protobuf")
@@ -234,7 +237,9 @@ extension RequestDecision {
   }
 
   private static func queryAsksForProtobuf(_ query: Substring) -> Bool {
-    query.split(separator: "&").contains { $0 == "cf_protocol=protobuf" || $0 == "format=protobuf" }
+    query.utf8.split(separator: UInt8(ascii: "&")).contains {
+      $0.elementsEqual("cf_protocol=protobuf".utf8) || $0.elementsEqual("format=protobuf".utf8)
+    }
   }
 
   /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).

@@ -115,11 +115,11 @@ extension StreamRequest {
 
   private static func connectCommand(_ query: Substring, _ most: Int) throws(Refusal) -> [UInt8] {
     let name = "cf_connect="
-    let values = query.split(separator: "&").filter { $0.hasPrefix(name) }
+    let values = query.utf8.split(separator: UInt8(ascii: "&")).filter { $0.starts(with: name.utf8) }
     guard values.count == 1, let value = values.first else {
       throw Refusal(reply: .badRequest("the query needs one cf_connect with the connect command, in URL encoding"))
     }
-    guard let command = FormEncoding.decoded(value.dropFirst(name.count).utf8), !command.isEmpty else {
+    guard let command = FormEncoding.decoded(value.dropFirst(name.utf8.count)), !command.isEmpty else {
       throw Refusal(reply: .badRequest("cf_connect must be the connect command in URL encoding"))
     }
     guard command.count <= most else { throw Refusal(reply: .bodyTooLarge(most)) }

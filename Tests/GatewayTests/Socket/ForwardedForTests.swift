@@ -16,6 +16,9 @@ struct ForwardedForTests {
     #expect(client("192.0.2.1, 10.0.0.1") == "192.0.2.1")
     #expect(client("192.0.2.1,10.0.0.1 , 10.2.3.4") == "192.0.2.1")
     #expect(client("192.0.2.1", "10.0.0.1") == "192.0.2.1")
+    #expect(client("192.0.2.1\t,\t \t10.0.0.1") == "192.0.2.1")
+    // A mark that joins the comma as one character is one more byte that belongs to no address, not an end of the comma.
+    #expect(client("192.0.2.1,\u{301},10.0.0.1") == "10.0.0.1")
     #expect(client("10.0.0.9, 10.0.0.1") == "10.0.0.9")
   }
 

@@ -29,7 +29,7 @@ struct ListenerOriginTests {
       "null", "", "https://good.com.evil.com", "https://evilgood.com", "https://good.com@evil.com", "https://evil.com",
       "https://good.com:8443", "https://good.com/", "ftp://good.com", "file://", "good.com", "https://",
       "https://good.com#evil.com", "https://good.com evil.com", "http://good.com:443", "https://.good.com",
-      "capacitor://good.com",
+      "capacitor://good.com", "a:https://good.com", "://good.com", "https:/good.com", "https:good.com", "https",
     ])
   func otherHost(origin: String) { #expect(!allows([], origin)) }
 

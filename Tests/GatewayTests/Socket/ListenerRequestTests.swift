@@ -68,7 +68,9 @@ struct ListenerRequestTests {
     arguments: [
       ("", "centrifuge-protobuf", true, "centrifuge-protobuf"), ("", "centrifuge-json", false, "centrifuge-json"),
       ("", "x, centrifuge-protobuf", true, "centrifuge-protobuf"), ("?cf_protocol=protobuf", nil, true, nil),
-      ("?a=b&format=protobuf", nil, true, nil), ("?format=json", nil, false, nil), ("", "unknown", false, nil),
+      ("?a=b&format=protobuf", nil, true, nil), ("?a=?&format=protobuf", nil, true, nil),
+      ("?&format=protobuf&", nil, true, nil), ("?format=protobuf2", nil, false, nil), ("?format=json", nil, false, nil),
+      ("", "unknown", false, nil),
       ("?format=protobuf", "centrifuge-json", false, "centrifuge-json"), ("", "", false, nil), ("", " , ", false, nil),
       ("?format=protobuf", "", true, nil), ("", ",centrifuge-protobuf,", true, "centrifuge-protobuf"),
     ] as [(String, String?, Bool, String?)])
