@@ -70,6 +70,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   func awaitRequest(context: ChannelHandlerContext) {
     let milliseconds = listener.configuration.headerTimeoutMilliseconds
     timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
+      timeout = nil
       if isAnswered { return }
       if isBetweenRequests && !headGuard.hasBegun { return closeSilently(context: context) }
       answer(.headTooLate.shown(to: stream?.asks.origin), context: context)
@@ -82,11 +83,18 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     context.close(promise: nil)
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { timeout?.cancel() }
+  func handlerRemoved(context: ChannelHandlerContext) { cancelTimeout() }
+
+  /// A timeout that is cancelled is let go as well: cancelled once more, NIO looks through every timer of the loop, of which
+  /// each client has one, for what is no longer among them.
+  func cancelTimeout() {
+    timeout?.cancel()
+    timeout = nil
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
     isAnswered = true
-    timeout?.cancel()
+    cancelTimeout()
     context.fireChannelInactive()
   }
 
@@ -201,7 +209,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func passOn(_ request: PictureRequest, context: ChannelHandlerContext) {
     guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
     isAnswered = true
-    timeout?.cancel()
+    cancelTimeout()
     let handler = PictureHandler(
       request, service: service, listener: listener, headGuard: headGuard, slot: slot,
       eventLoop: context.eventLoop)
@@ -220,10 +228,13 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     isAnswered = true
     headGuard.isClosed = true
     if reply.status.code >= 400 { listener.counters.countRejected() }
-    timeout?.cancel()
+    cancelTimeout()
     let channel = context.channel
     let grace = reply.grace(listener.configuration.closeGraceMilliseconds)
-    timeout = channel.eventLoop.scheduleTask(in: .milliseconds(grace)) { channel.close(promise: nil) }
+    timeout = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(grace)) { [self] in
+      timeout = nil
+      channel.close(promise: nil)
+    }
     context.write(NIOAny(ByteBuffer(bytes: reply.encoded(withBody: withBody))), promise: nil)
     if let body = reply.sharedBody(withBody: withBody) { context.write(NIOAny(body), promise: nil) }
     context.flush()
@@ -246,7 +257,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     _ format: WireFormat, _ packing: Packing, inflater: Inflater? = nil, head: [UInt8], context: ChannelHandlerContext
   ) -> Connection? {
     isAnswered = true
-    timeout?.cancel()
+    cancelTimeout()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: format, packing: packing,
       channel: context.channel, descriptor: descriptor, tls: tls, listener: listener, slot: slot,

@@ -50,7 +50,7 @@ extension RequestHandler {
     _ body: ByteBuffer, _ format: WireFormat, _ request: StreamRequest, context: ChannelHandlerContext
   ) {
     // From here on nobody waits for the client.
-    timeout?.cancel()
+    cancelTimeout()
     let posted: EmulationRequest
     do throws(MalformedInput) {
       posted = try EmulationRequest(Array(body.readableBytesView), format: format)
@@ -98,7 +98,7 @@ extension RequestHandler {
     let reply = reply.shown(to: request.origin)
     guard request.keepsAlive, !headGuard.hasExcess, !slot.isProxied, !listener.isDraining, context.channel.isWritable
     else { return answer(reply, context: context) }
-    timeout?.cancel()
+    cancelTimeout()
     stream = nil
     isBetweenRequests = true
     headGuard.beginAnother()
